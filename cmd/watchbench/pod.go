@@ -53,27 +53,18 @@ func podCommand(s streams) *cobra.Command {
 }
 
 func agentCommand(streams) *cobra.Command {
-	var o pod.AgentOptions
 	var install string
 	cmd := &cobra.Command{
 		Use:   "agent",
-		Short: "Start a party in a Pod and serve its stand-in; without a party, last as long as somebody asks",
+		Short: "Start a party in a Pod and serve its stand-in",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if install != "" {
 				return copySelf(install)
 			}
-			agent, err := pod.NewAgent(o)
-			if err != nil {
-				return err
-			}
-			return agent.Run(cmd.Context())
+			return (&pod.Agent{}).Run(cmd.Context())
 		},
 	}
-	f := cmd.Flags()
-	f.StringVar(&install, "install", "", "copy this program to a path, and end")
-	f.StringVar(&o.Listen, "listen", "", "address to listen on (default: port 8079 of loopback)")
-	f.StringVar(&o.Dir, "dir", "", "folder of the party's output (default: of this program)")
-	f.DurationVar(&o.Silence, "silence", pod.Silence, "end the party and this when nobody has asked for so long")
+	cmd.Flags().StringVar(&install, "install", "", "copy this program to a path, and end")
 	return cmd
 }
 

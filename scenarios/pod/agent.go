@@ -7,12 +7,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"net"
 	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"reflect"
 	"strconv"
 	"sync"
 	"syscall"
@@ -37,46 +37,42 @@ const (
 	// tailEvery is how soon output is passed on. A party writes into files, as on a machine of its own: nothing that is
 	// slow to read delays it.
 	tailEvery = 10 * time.Millisecond
-	maxBody   = 1 << 20 // of what is not a file
+	maxInput  = 1 << 20
+	maxStart  = 32 << 20 // with all files
+	// endHeader has the party's End once all of a file was read.
+	endHeader = "Party-End"
+	// Files of the party's output, in its folder.
+	stdout, stderr = ".stdout", ".stderr"
 )
-
-// AgentOptions configure an agent.
-type AgentOptions struct {
-	Listen  string // address; empty: AgentPort of the Pod's loopback
-	Dir     string // of the party's output; empty: the folder of the agent's binary
-	Silence time.Duration
-	Cgroup  string // root of the container's; empty: /sys/fs/cgroup
-}
 
 // Agent starts a party in its container and serves what a process on the same machine would have by itself: its
 // input and output, signals, files and usage. A request that is repeated has no second effect.
 type Agent struct {
-	AgentOptions
-	end  chan struct{} // closed when the stand-in needs nothing more
-	done chan struct{} // closed when the party has ended
+	Listen  string        // address; empty: AgentPort of the Pod's loopback
+	Silence time.Duration // 0: Silence
 
-	stdinMu sync.Mutex // serialises input; held while the party does not read
-	stdinAt int64      // what the party was given
+	end  context.CancelFunc // the stand-in needs nothing more
+	done chan struct{}      // closed when the party has ended
 
-	mu      sync.Mutex // guards what follows
-	asked   time.Time
-	start   *Start
-	cmd     *exec.Cmd
-	stdin   io.WriteCloser
-	proc    *procstat.Process
-	signals int
-	ended   End
-	dying   bool // the agent was told to end
-	last    Usage
+	mu    sync.Mutex // guards what follows
+	asked time.Time
+	dir   string // of the party
+	cmd   *exec.Cmd
+	stdin io.WriteCloser
+	proc  *procstat.Process
+	ended End
+	dying bool // the agent was told to end
+	last  Usage
 }
 
 // Start is the body of POST /start.
 type Start struct {
 	Argv, Env []string // Env beside the container's
 	Dir       string
+	Files     map[string][]byte // by path
 }
 
-// End is the answer to GET /exit once the party has ended.
+// End is how a party ended.
 type End struct {
 	Code     int
 	Signal   int   // that ended it
@@ -84,78 +80,57 @@ type End struct {
 	Dying    bool  // the container is being ended, and not by the stand-in
 }
 
-// NewAgent prepares an agent.
-func NewAgent(o AgentOptions) (*Agent, error) {
-	if o.Dir == "" {
-		self, err := os.Executable()
-		if err != nil {
-			return nil, fmt.Errorf("find the agent's folder: %w", err)
-		}
-		o.Dir = filepath.Dir(self)
-	}
-	o.Listen = cmp.Or(o.Listen, net.JoinHostPort("127.0.0.1", strconv.Itoa(AgentPort)))
-	o.Silence, o.Cgroup = cmp.Or(o.Silence, Silence), cmp.Or(o.Cgroup, "/sys/fs/cgroup")
-	return &Agent{AgentOptions: o, asked: time.Now(), end: make(chan struct{}), done: make(chan struct{})}, nil
-}
-
 // Run serves until the party's end was asked for and the agent is told to end, or nobody asks any more. It ends
 // the party before it returns. That ctx ends is the container's end.
 func (a *Agent) Run(ctx context.Context) error {
-	listener, err := net.Listen("tcp", a.Listen)
+	listener, err := net.Listen("tcp", cmp.Or(a.Listen, net.JoinHostPort("127.0.0.1", strconv.Itoa(AgentPort))))
 	if err != nil {
 		return fmt.Errorf("listen for the stand-in: %w", err)
 	}
+	needed, end := context.WithCancel(context.WithoutCancel(ctx))
+	defer end()
+	silence := cmp.Or(a.Silence, Silence)
+	a.end, a.done, a.asked = end, make(chan struct{}), time.Now()
 	server := &http.Server{Handler: a.handler(), ReadHeaderTimeout: answerWithin}
 	var serving sync.WaitGroup
 	serving.Go(func() { _ = server.Serve(listener) }) // ends with Close
 	defer serving.Wait()
 	defer func() { _ = server.Close() }()
 
-	tick := time.NewTicker(min(time.Second, a.Silence/4))
+	tick := time.NewTicker(min(time.Second, silence/4))
 	defer tick.Stop()
-	for !a.silent() && ctx.Err() == nil {
+	for silent := time.Duration(0); silent <= silence && ctx.Err() == nil; {
 		select {
-		case <-a.end:
+		case <-needed.Done():
 			a.kill()
 			return nil
 		case <-ctx.Done():
 		case <-tick.C:
 		}
+		a.mu.Lock()
+		silent = time.Since(a.asked)
+		a.mu.Unlock()
 	}
 	a.mu.Lock()
 	a.dying = true
-	running := a.cmd != nil
+	cmd := a.cmd
 	a.mu.Unlock()
-	if !running {
+	if cmd == nil {
 		return nil
 	}
-	a.terminate()
-	if ctx.Err() == nil {
-		return nil // nobody is there
-	}
-	select {
-	case <-a.end:
-	case <-time.After(lingering):
-	}
-	return nil
-}
-
-func (a *Agent) silent() bool {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	return time.Since(a.asked) > a.Silence
-}
-
-// terminate has the party end within its grace.
-func (a *Agent) terminate() {
-	a.mu.Lock()
-	_ = a.cmd.Process.Signal(syscall.SIGTERM)
-	a.mu.Unlock()
+	_ = cmd.Process.Signal(syscall.SIGTERM)
 	select {
 	case <-a.done:
 	case <-time.After(grace):
 	}
 	a.kill()
+	if ctx.Err() != nil { // else nobody is there
+		select {
+		case <-needed.Done():
+		case <-time.After(lingering):
+		}
+	}
+	return nil
 }
 
 // kill ends the party, if there is one, and whatever it started.
@@ -171,23 +146,21 @@ func (a *Agent) kill() {
 
 func (a *Agent) handler() http.Handler {
 	mux := http.NewServeMux()
-	mux.HandleFunc("PUT /files", a.putFile)
-	mux.HandleFunc("GET /files", a.getFile)
 	mux.HandleFunc("POST /start", a.postStart)
-	mux.HandleFunc("POST /stdin", a.postStdin)
-	mux.HandleFunc("POST /signal", a.postSignal)
-	mux.HandleFunc("GET /output/{name}", a.getOutput)
-	mux.HandleFunc("GET /exit", a.getExit)
-	mux.HandleFunc("GET /usage", a.getUsage)
-	mux.HandleFunc("POST /end", func(http.ResponseWriter, *http.Request) {
-		a.mu.Lock()
-		defer a.mu.Unlock()
-		select {
-		case <-a.end:
-		default:
-			close(a.end)
+	mux.HandleFunc("POST /stdin", a.inTurn(func(part []byte) { // one that has ended, or closed it, takes no more
+		if len(part) == 0 {
+			_ = a.stdin.Close()
 		}
-	})
+		_, _ = a.stdin.Write(part)
+	}))
+	mux.HandleFunc("POST /signal", a.inTurn(func(text []byte) { // one that has ended needs none
+		if n, err := strconv.Atoi(string(text)); err == nil {
+			_ = a.cmd.Process.Signal(syscall.Signal(n))
+		}
+	}))
+	mux.HandleFunc("GET /file", a.getFile)
+	mux.HandleFunc("GET /usage", a.getUsage)
+	mux.HandleFunc("POST /end", func(http.ResponseWriter, *http.Request) { a.end() })
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		a.mu.Lock()
 		a.asked = time.Now()
@@ -196,71 +169,47 @@ func (a *Agent) handler() http.Handler {
 	})
 }
 
-// putFile takes a file; one that breaks off leaves nothing.
-func (a *Agent) putFile(w http.ResponseWriter, r *http.Request) {
-	path := r.URL.Query().Get("path")
-	err := os.MkdirAll(filepath.Dir(path), 0o700)
-	var f *os.File
-	if err == nil {
-		f, err = os.CreateTemp(filepath.Dir(path), ".part")
-	}
-	if err == nil {
-		_, err = io.Copy(f, r.Body)
-		if err = errors.Join(err, f.Close()); err == nil {
-			err = os.Rename(f.Name(), path)
-		}
-		if err != nil {
-			_ = os.Remove(f.Name())
-		}
-	}
-	if err != nil {
-		http.Error(w, err.Error(), http.StatusInternalServerError)
-	}
-}
-
-func (a *Agent) getFile(w http.ResponseWriter, r *http.Request) {
-	f, err := os.Open(r.URL.Query().Get("path"))
-	if err != nil {
-		http.Error(w, err.Error(), http.StatusNotFound)
-		return
-	}
-	defer f.Close()
-	info, err := f.Stat()
-	if err != nil {
-		http.Error(w, err.Error(), http.StatusInternalServerError)
-		return
-	}
-	w.Header().Set("Content-Type", "application/octet-stream") // not guessed
-	http.ServeContent(w, r, "", info.ModTime(), f)             // takes Range
-}
-
+// postStart writes the party's files and starts it.
 func (a *Agent) postStart(w http.ResponseWriter, r *http.Request) {
 	var s Start
-	if err := json.NewDecoder(io.LimitReader(r.Body, maxBody)).Decode(&s); err != nil || len(s.Argv) == 0 {
-		http.Error(w, fmt.Sprintf("no command: %v", err), http.StatusBadRequest)
+	if err := json.NewDecoder(http.MaxBytesReader(w, r.Body, maxStart)).Decode(&s); err != nil {
+		http.Error(w, err.Error(), unread(err))
 		return
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	switch {
-	case a.start != nil && !reflect.DeepEqual(*a.start, s):
-		http.Error(w, "another party was started", http.StatusConflict)
-	case a.dying:
-		http.Error(w, "the container is ending", http.StatusConflict)
-	case a.start == nil:
-		if err := a.startLocked(s); err != nil {
-			http.Error(w, err.Error(), http.StatusUnprocessableEntity)
-		}
+	if a.cmd != nil {
+		return // the answer was lost
 	}
+	err := errors.New("no command, or the container is ending")
+	if len(s.Argv) > 0 && !a.dying {
+		err = a.startLocked(s)
+	}
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusUnprocessableEntity)
+	}
+}
+
+// unread is the status of a body that cannot be read: is it the request's fault, or the connection's?
+func unread(err error) int {
+	if _, big := errors.AsType[*http.MaxBytesError](err); big {
+		return http.StatusRequestEntityTooLarge
+	}
+	return http.StatusInternalServerError
 }
 
 // startLocked starts the party; the caller holds mu.
 func (a *Agent) startLocked(s Start) error {
+	for path, data := range s.Files {
+		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, data, 0o600)); err != nil {
+			return err
+		}
+	}
 	cmd := exec.Command(s.Argv[0], s.Argv[1:]...)
 	cmd.Dir, cmd.Env = s.Dir, append(os.Environ(), s.Env...)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	for name, to := range map[string]*io.Writer{"stdout": &cmd.Stdout, "stderr": &cmd.Stderr} {
-		f, err := os.OpenFile(filepath.Join(a.Dir, name), os.O_CREATE|os.O_TRUNC|os.O_WRONLY|os.O_APPEND, 0o600)
+	for name, to := range map[string]*io.Writer{stdout: &cmd.Stdout, stderr: &cmd.Stderr} {
+		f, err := os.Create(filepath.Join(s.Dir, name))
 		if err != nil {
 			return err
 		}
@@ -274,7 +223,7 @@ func (a *Agent) startLocked(s Start) error {
 	if err != nil {
 		return err
 	}
-	a.start, a.cmd, a.stdin = &s, cmd, stdin
+	a.dir, a.cmd, a.stdin = s.Dir, cmd, stdin
 	a.proc, _ = procstat.Open(cmd.Process.Pid) // without one, its usage is unknown
 	go a.wait(cmd)                             // ends with the party; kill waits for it
 	return nil
@@ -289,7 +238,7 @@ func (a *Agent) wait(cmd *exec.Cmd) {
 	a.mu.Unlock()
 	_ = cmd.Wait() // the state says more
 	var u Usage
-	u.container(a.Cgroup)
+	u.container(cgroupRoot)
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if r, ok := cmd.ProcessState.SysUsage().(*syscall.Rusage); ok {
@@ -303,61 +252,52 @@ func (a *Agent) wait(cmd *exec.Cmd) {
 	close(a.done)
 }
 
-// postStdin takes the party's input from an offset on; without any, its end.
-func (a *Agent) postStdin(w http.ResponseWriter, r *http.Request) {
-	at, err := strconv.ParseInt(r.URL.Query().Get("offset"), 10, 64)
-	body, readErr := io.ReadAll(io.LimitReader(r.Body, maxBody))
-	a.mu.Lock()
-	stdin := a.stdin
-	a.mu.Unlock()
-	a.stdinMu.Lock()
-	defer a.stdinMu.Unlock()
-	switch {
-	case err != nil || readErr != nil || stdin == nil || at > a.stdinAt:
-		http.Error(w, fmt.Sprintf("input from offset %d: %v", a.stdinAt, errors.Join(err, readErr)), http.StatusBadRequest)
-		return
-	case len(body) == 0:
-		_ = stdin.Close()
-	case at+int64(len(body)) > a.stdinAt:
-		n, _ := stdin.Write(body[a.stdinAt-at:]) // one that has ended, or closed it, takes no more
-		if a.stdinAt += int64(n); n == 0 {
-			http.Error(w, "the party takes no input", http.StatusGone)
+// inTurn handles requests that are numbered from 1 on; one that comes again has no effect.
+func (a *Agent) inTurn(do func(body []byte)) http.HandlerFunc {
+	var mu sync.Mutex // serialises them; held while the party does not read
+	taken := 0
+	return func(w http.ResponseWriter, r *http.Request) {
+		seq, err := strconv.Atoi(r.URL.Query().Get("seq"))
+		body, readErr := io.ReadAll(http.MaxBytesReader(w, r.Body, maxInput))
+		a.mu.Lock()
+		running := a.cmd != nil
+		a.mu.Unlock()
+		mu.Lock()
+		defer mu.Unlock()
+		switch {
+		case readErr != nil:
+			http.Error(w, readErr.Error(), unread(readErr))
+		case err != nil || !running || seq > taken+1:
+			http.Error(w, fmt.Sprintf("no party, or not number %d: %v", taken+1, err), http.StatusBadRequest)
+		case seq == taken+1:
+			taken = seq
+			do(body)
 		}
 	}
 }
 
-// postSignal sends a signal, the seq-th one.
-func (a *Agent) postSignal(w http.ResponseWriter, r *http.Request) {
+// getFile answers with a file of the party's folder from an offset on, as it grows until the party ends. If there is
+// no more, the answer is 204 with the party's End.
+func (a *Agent) getFile(w http.ResponseWriter, r *http.Request) {
 	q := r.URL.Query()
-	seq, err := strconv.Atoi(q.Get("seq"))
-	n, err2 := strconv.Atoi(q.Get("signal"))
+	at, err := strconv.ParseInt(q.Get("offset"), 10, 64)
 	a.mu.Lock()
-	defer a.mu.Unlock()
-	if err = errors.Join(err, err2); err != nil || a.cmd == nil {
-		http.Error(w, fmt.Sprintf("no party, or no signal: %v", err), http.StatusBadRequest)
+	dir := a.dir
+	a.mu.Unlock()
+	if err != nil || dir == "" {
+		http.Error(w, fmt.Sprintf("no party, or no offset: %v", err), http.StatusBadRequest)
 		return
 	}
-	if seq == a.signals+1 {
-		a.signals = seq
-		_ = a.cmd.Process.Signal(syscall.Signal(n)) // one that has ended needs none
-	}
-}
-
-// getOutput answers with what the party has written from an offset on, as it comes, and with 204 if there is no more.
-func (a *Agent) getOutput(w http.ResponseWriter, r *http.Request) {
-	at, err := strconv.ParseInt(r.URL.Query().Get("offset"), 10, 64)
-	name := r.PathValue("name")
-	if err != nil || name != "stdout" && name != "stderr" {
-		http.Error(w, "want /output/stdout?offset=N or stderr", http.StatusBadRequest)
-		return
-	}
-	f, err := os.Open(filepath.Join(a.Dir, name))
-	if err != nil {
+	f, err := os.OpenInRoot(dir, q.Get("path"))
+	if errors.Is(err, fs.ErrNotExist) {
 		http.Error(w, err.Error(), http.StatusNotFound)
 		return
 	}
-	defer f.Close()
-	if _, err := f.Seek(at, io.SeekStart); err != nil {
+	if err == nil {
+		defer f.Close()
+		_, err = f.Seek(at, io.SeekStart)
+	}
+	if err != nil {
 		http.Error(w, err.Error(), http.StatusBadRequest)
 		return
 	}
@@ -370,13 +310,14 @@ func (a *Agent) getOutput(w http.ResponseWriter, r *http.Request) {
 		if wrote = wrote || n > 0; n > 0 {
 			_ = http.NewResponseController(w).Flush()
 		}
-		if err != nil || time.Now().After(until) {
-			return
+		if ended && !wrote && err == nil {
+			a.mu.Lock()
+			text, _ := json.Marshal(a.ended)
+			a.mu.Unlock()
+			w.Header().Set(endHeader, string(text))
+			w.WriteHeader(http.StatusNoContent)
 		}
-		if ended {
-			if !wrote {
-				w.WriteHeader(http.StatusNoContent)
-			}
+		if err != nil || ended || time.Now().After(until) {
 			return
 		}
 		select {
@@ -396,21 +337,6 @@ func (a *Agent) hasEnded() bool {
 	}
 }
 
-// getExit says how the party ended, or after a while 204: it has not.
-func (a *Agent) getExit(w http.ResponseWriter, r *http.Request) {
-	select {
-	case <-a.done:
-	case <-r.Context().Done():
-		return
-	case <-time.After(answerWithin):
-		w.WriteHeader(http.StatusNoContent)
-		return
-	}
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	writeJSON(w, a.ended)
-}
-
 func (a *Agent) getUsage(w http.ResponseWriter, _ *http.Request) {
 	a.mu.Lock()
 	u := a.last
@@ -418,11 +344,7 @@ func (a *Agent) getUsage(w http.ResponseWriter, _ *http.Request) {
 		u.process(a.proc)
 	}
 	a.mu.Unlock()
-	u.container(a.Cgroup)
-	writeJSON(w, u)
-}
-
-func writeJSON(w http.ResponseWriter, v any) {
+	u.container(cgroupRoot)
 	w.Header().Set("Content-Type", "application/json")
-	_ = json.NewEncoder(w).Encode(v) // whoever asked is gone
+	_ = json.NewEncoder(w).Encode(u) // whoever asked is gone
 }

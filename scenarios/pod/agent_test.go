@@ -9,7 +9,6 @@ import (
 	"math/rand/v2"
 	"net"
 	"net/http"
-	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -40,7 +39,7 @@ func startAgent(t *testing.T, silence string) *agentProcess {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p.cmd = exec.Command(self, p.addr, p.dir, silence)
+	p.cmd = exec.Command(self, p.addr, silence)
 	p.cmd.Env = append(os.Environ(), actAs+"=agent")
 	p.cmd.Stderr = os.Stderr
 	if err := p.cmd.Start(); err != nil {
@@ -62,11 +61,24 @@ func (p *agentProcess) play(t *testing.T, c *agentClient, role string, args ...s
 	t.Helper()
 	self, err := os.Executable()
 	if err == nil {
-		err = c.start(t.Context(), Start{Argv: append([]string{self}, args...), Env: []string{actAs + "=" + role}, Dir: p.dir})
+		err = c.start(t.Context(), Start{Argv: append([]string{self}, args...), Env: []string{actAs + "=" + role}, Dir: p.dir,
+			Files: map[string][]byte{filepath.Join(p.dir, "deep", "config\n"): config()}})
 	}
 	if err != nil {
 		t.Fatal(err)
 	}
+}
+
+func config() []byte { return bytes.Repeat([]byte("config"), 1000) }
+
+// ended waits for the party's end.
+func (p *agentProcess) ended(t *testing.T) End {
+	t.Helper()
+	end, err := p.output(t.Context(), stdout, io.Discard)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return end
 }
 
 // breaking dials through connections that break after a random number of bytes, in either direction.
@@ -134,16 +146,7 @@ func TestBrokenConnections(t *testing.T) {
 	c := newAgentClient(dial)
 	t.Cleanup(c.close)
 	ctx := t.Context()
-	here := t.TempDir() + "/config"
-	config := bytes.Repeat([]byte("config"), 1000)
-	if err := os.WriteFile(here, config, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if err := c.upload(ctx, here); err != nil {
-		t.Fatal(err)
-	}
-	result := filepath.Join(p.dir, "result")
-	p.play(t, c, "chatters", result)
+	p.play(t, c, "chatters", filepath.Join(p.dir, "result"))
 	var said, want [2]bytes.Buffer
 	var in strings.Builder
 	for i := range 300 {
@@ -154,36 +157,34 @@ func TestBrokenConnections(t *testing.T) {
 		fmt.Fprintf(&want[0], "out %d\n", i)
 		fmt.Fprintf(&want[1], "err %d\n", i)
 	}
-	errs := make(chan error, 3)
-	go func() { errs <- c.feed(ctx, byLine(in.String())) }()
-	for i, name := range []string{"stdout", "stderr"} {
-		go func() { errs <- c.output(ctx, name, &said[i]) }()
+	fed := make(chan error, 1)
+	go func() { fed <- c.feed(ctx, byLine(in.String())) }()
+	var outputs sync.WaitGroup
+	for i, name := range []string{stdout, stderr} {
+		outputs.Go(func() {
+			if end, err := c.output(ctx, name, &said[i]); err != nil || end != (End{Code: 7, OOMKills: end.OOMKills}) {
+				t.Errorf("%s: end %+v: %v", name, end, err)
+			}
+		})
 	}
-	end, err := c.exit(ctx)
-	if err != nil || end.Code != 7 || end.Signal != 0 || end.Dying {
-		t.Errorf("end %+v: %v", end, err)
+	outputs.Wait()
+	if err := <-fed; err != nil {
+		t.Error(err)
 	}
-	for range 3 {
-		if err := <-errs; err != nil {
+	for i := range said {
+		if !bytes.Equal(said[i].Bytes(), want[i].Bytes()) {
+			t.Errorf("output %d: %d bytes, want %d", i, said[i].Len(), want[i].Len())
+		}
+	}
+	here := t.TempDir() + "/fetched"
+	for name, want := range map[string][]byte{"result": leftBehind(), "deep/config\n": config(), "nothing": nil} {
+		_ = os.Remove(here)
+		if err := c.fetch(ctx, name, here); err != nil {
 			t.Error(err)
 		}
-	}
-	for i, name := range []string{"stdout", "stderr"} {
-		if !bytes.Equal(said[i].Bytes(), want[i].Bytes()) {
-			t.Errorf("%s: %d bytes, want %d", name, said[i].Len(), want[i].Len())
+		if got, err := os.ReadFile(here); !bytes.Equal(got, want) || (err != nil) != (want == nil) {
+			t.Errorf("%d bytes of %q, want %d: %v", len(got), name, len(want), err)
 		}
-	}
-	if err := c.fetch(ctx, result, here+".fetched"); err != nil {
-		t.Fatal(err)
-	}
-	if got, err := os.ReadFile(here + ".fetched"); err != nil || !bytes.Equal(got, leftBehind()) {
-		t.Errorf("%d bytes of the result, want %d: %v", len(got), len(leftBehind()), err)
-	}
-	if err := c.fetch(ctx, p.dir+"/nothing", here+".nothing"); err != nil {
-		t.Errorf("a result that is not there: %v", err)
-	}
-	if got, err := os.ReadFile(here); err != nil || !bytes.Equal(got, config) {
-		t.Errorf("%d bytes of the upload, want %d: %v", len(got), len(config), err)
 	}
 	if n := broken(); n < 15 {
 		t.Errorf("only %d connections broke: nothing was tried", n)
@@ -222,11 +223,11 @@ func TestSignalArrivesOnce(t *testing.T) {
 		}
 		await(t, p, "ready\nterminated\n") // the kernel merges those that are not taken yet
 	}
-	if err := p.post(t.Context(), "/stdin", url.Values{"offset": {"0"}}, nil); err != nil { // closes it
+	if err := p.pass(t.Context(), "/stdin", 1, nil); err != nil { // closes it
 		t.Fatal(err)
 	}
-	if end, err := p.exit(t.Context()); err != nil || end.Code != 3 {
-		t.Errorf("%+v: %v", end, err)
+	if end := p.ended(t); end.Code != 3 {
+		t.Errorf("%+v", end)
 	}
 	if got, err := os.ReadFile(note); err != nil || string(got) != "t" {
 		t.Errorf("it had the signals %q: %v", got, err)
@@ -237,15 +238,15 @@ func TestSignalArrivesOnce(t *testing.T) {
 func TestInputArrivesOnce(t *testing.T) {
 	p := startAgent(t, "1m")
 	p.play(t, p.agentClient, "chatters", filepath.Join(p.dir, "result"))
-	for _, part := range []string{"a\n", "a\n", "a\nb\n", "", ""} { // the last ones close it
-		if err := p.post(t.Context(), "/stdin", url.Values{"offset": {"0"}}, []byte(part)); err != nil {
-			t.Fatal(err)
+	for seq, part := range []string{"a\n", "b\n", ""} { // the last one closes it
+		for range 3 {
+			if err := p.pass(t.Context(), "/stdin", seq+1, []byte(part)); err != nil {
+				t.Fatal(err)
+			}
 		}
 	}
-	if _, err := p.exit(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	if said, err := os.ReadFile(filepath.Join(p.dir, "stdout")); err != nil || !bytes.HasPrefix(said, []byte("in a\nin b\nout 0\n")) {
+	p.ended(t)
+	if said, err := os.ReadFile(filepath.Join(p.dir, stdout)); err != nil || !bytes.HasPrefix(said, []byte("in a\nin b\nout 0\n")) {
 		t.Errorf("%.40q: %v", said, err)
 	}
 }
@@ -255,7 +256,7 @@ func await(t *testing.T, p *agentProcess, want string) {
 	t.Helper()
 	var got []byte
 	for range 6000 {
-		if got, _ = os.ReadFile(filepath.Join(p.dir, "stdout")); string(got) == want {
+		if got, _ = os.ReadFile(filepath.Join(p.dir, stdout)); string(got) == want {
 			return
 		}
 		time.Sleep(5 * time.Millisecond)
@@ -285,8 +286,8 @@ func TestContainerEnds(t *testing.T) {
 		t.Fatal(err)
 	}
 	var said bytes.Buffer
-	end, err := p.exit(t.Context())
-	err = errors.Join(err, p.output(t.Context(), "stdout", &said), p.post(t.Context(), "/end", nil, nil))
+	end, err := p.output(t.Context(), stdout, &said)
+	err = errors.Join(err, p.post(t.Context(), "/end", nil, nil))
 	if err != nil || !end.Dying || end.Code != 0 || said.String() != "ready\nterminated\n" {
 		t.Errorf("%+v, said %q: %v", end, said.String(), err)
 	}
@@ -299,11 +300,9 @@ func TestUsageIsKeptAfterTheEnd(t *testing.T) {
 	p := startAgent(t, "1m")
 	before := time.Now()
 	p.play(t, p.agentClient, "burns")
-	if _, err := p.exit(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	var u Usage
-	if ok, err := p.ask(t.Context(), "/usage", &u); !ok || err != nil {
+	p.ended(t)
+	u, err := p.usage(t.Context())
+	if err != nil {
 		t.Fatal(err)
 	}
 	if u.CPUSeconds <= 0.02 || u.CPUSeconds > time.Since(before).Seconds()*16 || u.RSSBytes != 0 || u.RSSHighestBytes < 1<<20 || u.Read <= 0 || u.Written < 0 {
@@ -328,19 +327,27 @@ func TestAgentRefuses(t *testing.T) {
 	refused("no party", p.signal(ctx, 1, 15), http.StatusBadRequest)
 	p.play(t, p.agentClient, "obeys", filepath.Join(p.dir, "note"), "1")
 	p.play(t, p.agentClient, "obeys", filepath.Join(p.dir, "note"), "1") // the same once more
-	refused("another party", p.start(ctx, Start{Argv: []string{"/other"}}), http.StatusConflict)
-	refused("a gap", p.post(ctx, "/stdin", url.Values{"offset": {"5"}}, []byte("x")), http.StatusBadRequest)
+	refused("a gap", p.pass(ctx, "/stdin", 5, []byte("x")), http.StatusBadRequest)
+	refused("too much", p.pass(ctx, "/stdin", 1, make([]byte, maxInput+1)), http.StatusRequestEntityTooLarge)
+	for _, path := range []string{"/etc/passwd", "../x", "link"} { // the token of a ServiceAccount, say
+		if path == "link" {
+			if err := os.Symlink("/etc/passwd", filepath.Join(p.dir, path)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		_, err := p.output(ctx, path, io.Discard)
+		refused(path, err, http.StatusBadRequest)
+	}
 }
 
 func TestControlGroups(t *testing.T) {
 	for name, files := range map[string]map[string]string{
 		"version 2": {
 			"cpu.stat":       "usage_usec 2500000\nuser_usec 1\nnr_periods 9\nnr_throttled 4\nthrottled_usec 1500000\n",
-			"memory.current": "1000\n", "memory.stat": "anon 5\ninactive_file 300\n", "memory.events": "low 0\noom 3\noom_kill 2\n",
+			"memory.events": "low 0\noom 3\noom_kill 2\n",
 		},
 		"version 1": {
-			"cpu/cpu.stat": "nr_periods 9\nnr_throttled 4\nthrottled_time 1500000000\n", "cpuacct/cpuacct.usage": "2500000000\n",
-			"memory/memory.usage_in_bytes": "1000\n", "memory/memory.stat": "inactive_file 7\ntotal_inactive_file 300\n",
+			"cpu/cpu.stat": "nr_periods 9\nnr_throttled 4\nthrottled_time 1500000000\n",
 			"memory/memory.oom_control": "oom_kill_disable 0\nunder_oom 0\noom_kill 2\n",
 		},
 		"none": {},
@@ -353,9 +360,9 @@ func TestControlGroups(t *testing.T) {
 		}
 		var u Usage
 		u.container(root)
-		want := Usage{Throttled: 4, ThrottledSeconds: 1.5, OOMKills: 2, CgroupCPUSeconds: 2.5, CgroupMemoryBytes: 700}
+		want := Usage{Throttled: 4, ThrottledSeconds: 1.5, OOMKills: 2}
 		if len(files) == 0 {
-			want = Usage{Throttled: -1, ThrottledSeconds: -1, OOMKills: -1, CgroupCPUSeconds: -1, CgroupMemoryBytes: -1}
+			want = Usage{Throttled: -1, ThrottledSeconds: -1, OOMKills: -1}
 		}
 		want.Time, want.Received, want.Sent = u.Time, u.Received, u.Sent
 		if u != want {

@@ -39,41 +39,39 @@ type refusedError struct {
 
 func (e *refusedError) Error() string { return e.text }
 
-// once sends a request. The answer, whose body is the caller's to close, is of success.
-func (c *agentClient) once(ctx context.Context, method, path string, query url.Values, body io.Reader,
-	header ...string) (*http.Response, error) {
-	r, err := http.NewRequestWithContext(ctx, method, "http://agent"+path+"?"+query.Encode(), body)
+// once sends a request; take gets an answer of success.
+func (c *agentClient) once(ctx context.Context, method, path string, query url.Values, body []byte,
+	take func(*http.Response) error) error {
+	r, err := http.NewRequestWithContext(ctx, method, "http://agent"+path+"?"+query.Encode(), bytes.NewReader(body))
 	if err != nil {
-		return nil, err
-	}
-	for i := 0; i+1 < len(header); i += 2 {
-		r.Header.Set(header[i], header[i+1])
+		return err
 	}
 	resp, err := c.http.Do(r)
 	if err != nil {
-		return nil, err
-	}
-	if resp.StatusCode < 300 {
-		return resp, nil
+		return err
 	}
 	defer resp.Body.Close()
-	text, err := io.ReadAll(io.LimitReader(resp.Body, maxBody))
-	if err != nil {
-		return nil, err
+	if resp.StatusCode < 300 {
+		return take(resp)
 	}
-	return nil, &refusedError{resp.StatusCode, strings.TrimSpace(string(text))}
+	text, err := io.ReadAll(io.LimitReader(resp.Body, maxInput))
+	if err == nil && resp.StatusCode < 500 {
+		return &refusedError{resp.StatusCode, strings.TrimSpace(string(text))}
+	}
+	return errors.Join(errors.New(resp.Status), err)
 }
 
-// retry calls f until it has an outcome.
-func retry(ctx context.Context, f func() error) error {
+// ask repeats once until it has an outcome.
+func (c *agentClient) ask(ctx context.Context, method, path string, query url.Values, body []byte,
+	take func(*http.Response) error) error {
 	for {
-		err := f()
+		err := c.once(ctx, method, path, query, body, take)
 		if _, ok := errors.AsType[*refusedError](err); ok || err == nil {
 			return err
 		}
 		select {
 		case <-ctx.Done():
-			return context.Cause(ctx)
+			return errors.Join(context.Cause(ctx), err)
 		case <-time.After(retryEvery):
 		}
 	}
@@ -81,13 +79,7 @@ func retry(ctx context.Context, f func() error) error {
 
 // post sends what has no answer.
 func (c *agentClient) post(ctx context.Context, path string, query url.Values, body []byte) error {
-	return retry(ctx, func() error {
-		resp, err := c.once(ctx, http.MethodPost, path, query, bytes.NewReader(body))
-		if err != nil {
-			return err
-		}
-		return resp.Body.Close()
-	})
+	return c.ask(ctx, http.MethodPost, path, query, body, func(*http.Response) error { return nil })
 }
 
 func (c *agentClient) start(ctx context.Context, s Start) error {
@@ -98,49 +90,53 @@ func (c *agentClient) start(ctx context.Context, s Start) error {
 	return c.post(ctx, "/start", nil, body)
 }
 
+// pass sends the seq-th part of the party's input, of which an empty one is the end, or its seq-th signal.
+func (c *agentClient) pass(ctx context.Context, path string, seq int, body []byte) error {
+	return c.post(ctx, path, url.Values{"seq": {strconv.Itoa(seq)}}, body)
+}
+
 func (c *agentClient) signal(ctx context.Context, seq, signal int) error {
-	return c.post(ctx, "/signal", url.Values{"seq": {strconv.Itoa(seq)}, "signal": {strconv.Itoa(signal)}}, nil)
+	return c.pass(ctx, "/signal", seq, strconv.AppendInt(nil, int64(signal), 10))
 }
 
 // feed passes in on to the party's standard input, and its end.
 func (c *agentClient) feed(ctx context.Context, in io.Reader) error {
-	send := func(at int64, part []byte) error {
-		return c.post(ctx, "/stdin", url.Values{"offset": {strconv.FormatInt(at, 10)}}, part)
-	}
-	for buf, at := make([]byte, 32<<10), int64(0); ; {
+	for buf, seq := make([]byte, 32<<10), 1; ; {
 		n, readErr := in.Read(buf)
 		if n > 0 {
-			if err := send(at, buf[:n]); err != nil {
+			if err := c.pass(ctx, "/stdin", seq, buf[:n]); err != nil {
 				return err
 			}
-			at += int64(n)
+			seq++
 		}
 		if readErr != nil {
-			return send(at, nil)
+			return c.pass(ctx, "/stdin", seq, nil)
 		}
 	}
 }
 
-// output copies all of an output of the party to w. That w takes no more does not end it.
-func (c *agentClient) output(ctx context.Context, name string, w io.Writer) error {
+func (c *agentClient) usage(ctx context.Context) (u Usage, err error) {
+	err = c.ask(ctx, http.MethodGet, "/usage", nil, nil, func(r *http.Response) error {
+		return json.NewDecoder(r.Body).Decode(&u)
+	})
+	return u, err
+}
+
+// output copies a file of the party's folder to w until the party has ended. That w takes no more does not end it.
+func (c *agentClient) output(ctx context.Context, name string, w io.Writer) (end End, err error) {
 	sink := &counting{w: w}
-	over := false
-	for !over {
-		err := retry(ctx, func() error {
-			resp, err := c.once(ctx, http.MethodGet, "/output/"+name, url.Values{"offset": {strconv.FormatInt(sink.n, 10)}}, nil)
-			if err != nil {
-				return err
+	query := url.Values{"path": {name}, "offset": {"0"}}
+	for over := false; !over && err == nil; {
+		err = c.ask(ctx, http.MethodGet, "/file", query, nil, func(r *http.Response) error {
+			if over = r.StatusCode == http.StatusNoContent; over {
+				return json.Unmarshal([]byte(r.Header.Get(endHeader)), &end)
 			}
-			defer resp.Body.Close()
-			over = resp.StatusCode == http.StatusNoContent
-			_, err = io.Copy(sink, resp.Body)
+			_, err := io.Copy(sink, r.Body)
+			query.Set("offset", strconv.FormatInt(sink.n, 10))
 			return err
 		})
-		if err != nil {
-			return err
-		}
 	}
-	return nil
+	return end, err
 }
 
 // counting counts what goes through, whether or not w takes it.
@@ -158,74 +154,21 @@ func (c *counting) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// exit waits for the party's end.
-func (c *agentClient) exit(ctx context.Context) (end End, err error) {
-	for ended := false; !ended && err == nil; {
-		err = retry(ctx, func() error { ended, err = c.ask(ctx, "/exit", &end); return err })
-	}
-	return end, err
-}
-
-// ask decodes an answer; there may be none yet.
-func (c *agentClient) ask(ctx context.Context, path string, into any) (ok bool, err error) {
-	resp, err := c.once(ctx, http.MethodGet, path, nil, nil)
-	if err != nil {
-		return false, err
-	}
-	defer resp.Body.Close()
-	if resp.StatusCode == http.StatusNoContent {
-		return false, nil
-	}
-	return true, json.NewDecoder(resp.Body).Decode(into)
-}
-
-// upload puts a local file under the same path.
-func (c *agentClient) upload(ctx context.Context, path string) error {
-	return retry(ctx, func() error {
-		f, err := os.Open(path)
-		if err != nil {
-			return &refusedError{text: err.Error()}
-		}
-		defer f.Close()
-		resp, err := c.once(ctx, http.MethodPut, "/files", url.Values{"path": {path}}, f)
-		if err != nil {
-			return err
-		}
-		return resp.Body.Close()
-	})
-}
-
-// fetch gets a file from there to a path here. One that is not there is none here either.
-func (c *agentClient) fetch(ctx context.Context, there, path string) error {
+// fetch gets a file of a party that has ended to a path here. One that is not there is none here either.
+func (c *agentClient) fetch(ctx context.Context, name, path string) error {
 	f, err := os.CreateTemp(filepath.Dir(path), ".part")
 	if err != nil {
 		return fmt.Errorf("fetch %s: %w", path, err)
 	}
 	sink := &counting{w: f}
-	err = retry(ctx, func() error {
-		resp, err := c.once(ctx, http.MethodGet, "/files", url.Values{"path": {there}}, nil,
-			"Range", fmt.Sprintf("bytes=%d-", sink.n))
-		if err != nil {
-			return err
-		}
-		defer resp.Body.Close()
-		if _, err = io.Copy(sink, resp.Body); sink.err != nil {
-			return &refusedError{text: sink.err.Error()}
-		}
-		return err
-	})
-	refused, _ := errors.AsType[*refusedError](err)
-	if refused != nil && refused.status == http.StatusRequestedRangeNotSatisfiable { // all of it was there before
-		err = nil
+	_, err = c.output(ctx, name, sink)
+	missing, _ := errors.AsType[*refusedError](err)
+	if err = errors.Join(err, sink.err, f.Close()); err == nil {
+		return os.Rename(f.Name(), path)
 	}
-	if err = errors.Join(err, f.Close()); err == nil {
-		err = os.Rename(f.Name(), path)
-	}
-	if err != nil {
-		_ = os.Remove(f.Name())
-	}
-	if refused != nil && refused.status == http.StatusNotFound {
+	_ = os.Remove(f.Name())
+	if missing != nil && missing.status == http.StatusNotFound {
 		return nil
 	}
-	return err
+	return fmt.Errorf("fetch %s: %w", path, err)
 }

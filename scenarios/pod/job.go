@@ -1,6 +1,7 @@
 package pod
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -18,22 +19,27 @@ import (
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
-
-	"github.com/watchbench/watchbench/internal/badinput"
 )
 
 const (
-	agentDir  = "/watchbench-agent" // where the agent's binary, and what the party writes to its outputs, are
-	agentPath = agentDir + "/watchbench"
+	agentDir       = "/watchbench-agent" // of the agent's binary
+	agentPath      = agentDir + "/watchbench"
+	partyContainer = "party"
 	// user is who runs in our images.
 	user = 65532
 	// keepFinished is how long a Job that nobody removes stays, for its stand-ins to read how its Pods ended.
 	keepFinished = 60 * time.Second
 	poll         = 250 * time.Millisecond
 
+	// pendingLimit bounds a Job whose Pod never runs, and whose stand-in may be gone.
+	pendingLimit = startLimit + 30*time.Second
+
 	labelName, labelInstance = "app.kubernetes.io/name", "app.kubernetes.io/instance"
 	labelPartOf              = "app.kubernetes.io/part-of"
 )
+
+// mostWritten is what a party may write to one of its volumes, so that no node runs out of disk: it is evicted first.
+var mostWritten = resource.MustParse("16Gi")
 
 // place is where parties run.
 type place struct {
@@ -59,15 +65,17 @@ func newPlace(cfg *rest.Config, namespace string) (*place, error) {
 }
 
 func (p *place) tunnel(pod string) *tunnel {
-	return &tunnel{cfg: p.cfg, client: p.client, namespace: p.namespace, pod: pod}
+	t := &tunnel{cfg: p.cfg, client: p.client, namespace: p.namespace, pod: pod}
+	t.heard.Store(time.Now().UnixNano())
+	return t
 }
 
 // job makes the party's Job; its Pods run an agent each, and all that differs among them the agents are told.
 func (s *Spec) job() *batchv1.Job {
 	limits := corev1.ResourceList{}
 	for name, text := range map[corev1.ResourceName]string{corev1.ResourceCPU: s.CPU, corev1.ResourceMemory: s.Memory} {
-		if q, err := resource.ParseQuantity(text); err == nil {
-			limits[name] = q
+		if text != "" {
+			limits[name] = resource.MustParse(text)
 		}
 	}
 	mounts := []corev1.VolumeMount{{Name: "agent", MountPath: agentDir}, {Name: "tmp", MountPath: "/tmp"}}
@@ -87,13 +95,14 @@ func (s *Spec) job() *batchv1.Job {
 	var volumes []corev1.Volume
 	for _, m := range mounts {
 		volumes = append(volumes, corev1.Volume{Name: m.Name,
-			VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{}}})
+			VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{SizeLimit: &mostWritten}}})
 	}
 	meta := metav1.ObjectMeta{Name: s.Job, Namespace: s.Namespace, Labels: map[string]string{
 		labelName: "watchbench-party", labelInstance: s.Owner, labelPartOf: "watchbench"}}
 	return &batchv1.Job{ObjectMeta: meta, Spec: batchv1.JobSpec{
 		CompletionMode: new(batchv1.IndexedCompletion), Completions: new(int32(s.Of)), Parallelism: new(int32(s.Of)),
 		BackoffLimit: new(int32(0)), TTLSecondsAfterFinished: new(int32(keepFinished.Seconds())),
+		ActiveDeadlineSeconds: new(int64(pendingLimit.Seconds())),
 		Template: corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Labels: meta.Labels}, Spec: corev1.PodSpec{
 			RestartPolicy: corev1.RestartPolicyNever, EnableServiceLinks: new(false), Volumes: volumes,
 			ServiceAccountName: s.ServiceAccount, AutomountServiceAccountToken: new(s.ServiceAccount != ""),
@@ -103,33 +112,52 @@ func (s *Spec) job() *batchv1.Job {
 					Type: corev1.SeccompProfileTypeRuntimeDefault}},
 			InitContainers: []corev1.Container{
 				container("agent", s.AgentImage, "/watchbench", "agent", "--install", agentPath)},
-			Containers: []corev1.Container{container("party", s.Image, agentPath, "agent")},
+			Containers: []corev1.Container{container(partyContainer, s.Image, agentPath, "agent")},
 		}},
 	}}
 }
 
-// ensure makes a Job, which another stand-in may have made, as its owner's.
-func (p *place) ensure(ctx context.Context, job *batchv1.Job, owner string) (*batchv1.Job, error) {
+// persist repeats what fails because the API server does not answer, or not yet, for as long as an agent works on.
+func persist(ctx context.Context, f func(context.Context) error) (err error) {
+	_ = wait.PollUntilContextTimeout(ctx, poll, Silence, true, func(ctx context.Context) (bool, error) {
+		err = f(ctx)
+		return err == nil || apierrors.IsForbidden(err) || apierrors.IsNotFound(err) || apierrors.IsInvalid(err), nil
+	})
+	if err == nil {
+		return context.Cause(ctx)
+	}
+	return err
+}
+
+// ensure makes a Job, which another stand-in may have made.
+func (p *place) ensure(ctx context.Context, job *batchv1.Job) (made *batchv1.Job, err error) {
 	jobs := p.client.BatchV1().Jobs(p.namespace)
-	if owner != "" {
-		o, err := jobs.Get(ctx, owner, metav1.GetOptions{})
-		if err != nil {
-			return nil, fmt.Errorf("find the run's anchor: %w", err)
+	err = persist(ctx, func(ctx context.Context) (err error) {
+		if made, err = jobs.Create(ctx, job, metav1.CreateOptions{}); apierrors.IsAlreadyExists(err) {
+			made, err = jobs.Get(ctx, job.Name, metav1.GetOptions{})
 		}
-		job.OwnerReferences = []metav1.OwnerReference{{APIVersion: "batch/v1", Kind: "Job", Name: o.Name, UID: o.UID,
-			BlockOwnerDeletion: new(true)}}
-	}
-	made, err := jobs.Create(ctx, job, metav1.CreateOptions{})
-	if apierrors.IsAlreadyExists(err) {
-		made, err = jobs.Get(ctx, job.Name, metav1.GetOptions{})
-	}
+		return err
+	})
 	switch {
-	case apierrors.IsForbidden(err) || apierrors.IsNotFound(err): // the namespace
-		return nil, &badinput.Error{What: "make the Job " + job.Name, Remedy: p.rbacRemedy(), Err: err}
 	case err != nil:
-		return nil, fmt.Errorf("make the Job %s: %w", job.Name, err)
+		return nil, p.refused(fmt.Errorf("make the Job %s: %w", job.Name, err))
+	case made.Labels[labelInstance] != job.Labels[labelInstance]:
+		return nil, fmt.Errorf("the Job %s belongs to the run %q", job.Name, made.Labels[labelInstance])
 	}
 	return made, nil
+}
+
+// keep takes the bound from a Job whose Pod runs: from now on its agent knows when to end.
+func (p *place) keep(ctx context.Context, name string) error {
+	err := persist(ctx, func(ctx context.Context) error {
+		_, err := p.client.BatchV1().Jobs(p.namespace).Patch(ctx, name, types.MergePatchType,
+			[]byte(`{"spec":{"activeDeadlineSeconds":null}}`), metav1.PatchOptions{})
+		return err
+	})
+	if err != nil {
+		return p.refused(fmt.Errorf("keep the Job %s: %w", name, err))
+	}
+	return nil
 }
 
 // remove deletes a Job with its Pods, and returns once they are gone.
@@ -138,51 +166,12 @@ func (p *place) remove(ctx context.Context, name string) error {
 	var last error
 	err := wait.PollUntilContextCancel(ctx, poll, true, func(ctx context.Context) (bool, error) {
 		last = jobs.Delete(ctx, name, metav1.DeleteOptions{PropagationPolicy: new(metav1.DeletePropagationForeground)})
-		return apierrors.IsNotFound(last), nil
+		return apierrors.IsNotFound(last) || apierrors.IsForbidden(last), nil
 	})
-	if err != nil {
-		return fmt.Errorf("delete the Job %s: %w", name, errors.Join(context.Cause(ctx), last))
+	if err == nil && apierrors.IsNotFound(last) {
+		return nil
 	}
-	return nil
-}
-
-// release removes a Job once all its Pods are over, of which this one is. The last stand-in does so.
-func (p *place) release(ctx context.Context, s *Spec) error {
-	for s.Of > 1 {
-		pod, err := p.find(ctx, s)
-		var job *batchv1.Job
-		if err == nil { // after the Pod, so that the last stand-in sees a Job that is over
-			job, err = p.client.BatchV1().Jobs(p.namespace).Get(ctx, s.Job, metav1.GetOptions{})
-		}
-		switch {
-		case apierrors.IsNotFound(err):
-			return nil
-		case err != nil:
-		case over(&job.Status) >= s.Of || len(job.Status.Conditions) > 0:
-			return p.remove(ctx, s.Job)
-		case pod == nil || finished(pod) && !slices.Contains(pod.Finalizers, batchv1.JobTrackingFinalizer):
-			return nil // the Job has counted it
-		}
-		select {
-		case <-ctx.Done():
-			return errors.Join(context.Cause(ctx), err)
-		case <-time.After(poll):
-		}
-	}
-	return p.remove(ctx, s.Job)
-}
-
-func finished(pod *corev1.Pod) bool {
-	return pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed
-}
-
-// over counts the Pods that have ended.
-func over(s *batchv1.JobStatus) int {
-	n := int(s.Succeeded + s.Failed)
-	if u := s.UncountedTerminatedPods; u != nil {
-		n += len(u.Succeeded) + len(u.Failed)
-	}
-	return n
+	return fmt.Errorf("delete the Job %s: %w", name, errors.Join(context.Cause(ctx), last))
 }
 
 // find returns the Pod of an index, nil if there is none.
@@ -213,45 +202,63 @@ const (
 
 func (e *LostError) Error() string { return fmt.Sprintf("%s: Pod %s: %s", e.Reason, e.Pod, e.Detail) }
 
+const sayMemory = "the container reached its memory limit"
+
 // fate returns how a Pod has ended, nil while it runs. Unknown is an error of another type.
-func (p *place) fate(ctx context.Context, name string, uid types.UID) error {
-	pod, err := p.client.CoreV1().Pods(p.namespace).Get(ctx, name, metav1.GetOptions{})
-	lost := func(reason, format string, args ...any) error {
-		return &LostError{Reason: reason, Pod: name, Detail: fmt.Sprintf(format, args...)}
-	}
-	if apierrors.IsNotFound(err) || err == nil && pod.UID != uid {
-		return lost(LostDeleted, "it is not there any more")
+func (p *place) fate(ctx context.Context, of *corev1.Pod) error {
+	pod, err := p.client.CoreV1().Pods(p.namespace).Get(ctx, of.Name, metav1.GetOptions{})
+	if apierrors.IsNotFound(err) || err == nil && pod.UID != of.UID {
+		return &LostError{LostDeleted, of.Name, "it is not there any more"}
 	}
 	if err != nil {
-		return fmt.Errorf("look at the Pod %s: %w", name, err)
+		return fmt.Errorf("look at the Pod %s: %w", of.Name, err)
 	}
+	if reason, detail := ending(pod); reason != "" {
+		return &LostError{reason, pod.Name, detail}
+	}
+	return nil
+}
+
+// ending says how a Pod ends; no reason while it runs.
+func ending(pod *corev1.Pod) (reason, detail string) {
 	if pod.Status.Reason == "Evicted" {
-		return lost(LostEvicted, "%s", pod.Status.Message)
+		return LostEvicted, pod.Status.Message
 	}
 	for _, c := range pod.Status.Conditions {
 		if c.Type == corev1.DisruptionTarget && c.Status == corev1.ConditionTrue {
-			return lost(LostEvicted, "%s: %s", c.Reason, c.Message)
+			return LostEvicted, c.Reason + ": " + c.Message
 		}
 	}
-	for _, c := range pod.Status.ContainerStatuses {
-		end := c.State.Terminated
-		if end == nil {
-			end = c.LastTerminationState.Terminated
-		}
+	for _, c := range slices.Concat(pod.Status.InitContainerStatuses, pod.Status.ContainerStatuses) {
+		end := cmp.Or(c.State.Terminated, c.LastTerminationState.Terminated)
 		switch {
 		case end != nil && end.Reason == "OOMKilled":
-			return lost(LostOOM, "the container reached its memory limit")
+			return LostOOM, sayMemory
 		case c.RestartCount > 0:
-			return lost(LostRestarted, "its container was started %d times again", c.RestartCount)
-		case end != nil && pod.DeletionTimestamp == nil:
-			return lost(LostSilent, "its agent ended with exit code %d: %s %s", end.ExitCode, end.Reason, end.Message)
+			return LostRestarted, fmt.Sprintf("its container was started %d times again", c.RestartCount)
+		case end != nil && pod.DeletionTimestamp == nil && (end.ExitCode != 0 || c.Name == partyContainer):
+			return LostSilent, fmt.Sprintf("its container %s ended with exit code %d: %s %s", c.Name, end.ExitCode, end.Reason,
+				end.Message)
 		}
 	}
 	switch {
 	case pod.DeletionTimestamp != nil:
-		return lost(LostDeleted, "somebody, or its Job, deleted it")
-	case finished(pod):
-		return lost(LostSilent, "it has ended: %s %s", pod.Status.Reason, pod.Status.Message)
+		return LostDeleted, "somebody, or its Job, deleted it"
+	case pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed:
+		return LostSilent, fmt.Sprintf("it has ended: %s %s", pod.Status.Reason, pod.Status.Message)
 	}
-	return nil
+	return "", ""
+}
+
+// whyDying says why a Pod is being ended, which may not show yet.
+func (p *place) whyDying(ctx context.Context, pod *corev1.Pod) error {
+	var fate error = &LostError{LostSilent, pod.Name, "its container was told to end"}
+	_ = wait.PollUntilContextTimeout(ctx, poll, askTimeout, true, func(ctx context.Context) (bool, error) {
+		found, ok := errors.AsType[*LostError](p.fate(ctx, pod))
+		if ok {
+			fate = found
+		}
+		return ok, nil
+	})
+	return fate
 }

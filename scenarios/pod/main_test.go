@@ -31,15 +31,11 @@ func TestMain(m *testing.M) {
 // act returns the exit code.
 func act(role string) int {
 	switch role {
-	case "agent": // ADDRESS DIR SILENCE
+	case "agent": // ADDRESS SILENCE
 		ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
 		defer stop()
-		silence, _ := time.ParseDuration(os.Args[3])
-		a, err := NewAgent(AgentOptions{Listen: os.Args[1], Dir: os.Args[2], Silence: silence})
-		if err == nil {
-			err = a.Run(ctx)
-		}
-		if err != nil {
+		silence, _ := time.ParseDuration(os.Args[2])
+		if err := (&Agent{Listen: os.Args[1], Silence: silence}).Run(ctx); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			return 1
 		}

@@ -33,12 +33,10 @@ func allow(group, verbs, resources string, names ...string) rbacv1.PolicyRule {
 
 // runnerRules are what the runner and its stand-ins do in the namespace of their Pods.
 var runnerRules = []rbacv1.PolicyRule{
-	allow("batch", "create get list delete", "jobs"),
-	allow("batch", "update", "jobs/finalizers"), // to own what blocks their deletion
+	allow("batch", "create get list patch delete", "jobs"),
 	allow("", "get list", "pods"),
 	allow("", "get create", "pods/portforward"), // by WebSocket, and by SPDY
 	allow("", "list", "events"),
-	allow("", "get", "serviceaccounts"),
 }
 
 // leaseRules are what a generator does to the Leases of its nodes; the namespace holds nothing else.

@@ -4,10 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
-	"path/filepath"
-	"strings"
-
-	"k8s.io/apimachinery/pkg/api/resource"
 
 	"github.com/watchbench/watchbench/internal/badinput"
 )
@@ -16,7 +12,7 @@ import (
 type Spec struct {
 	Kubeconfig, Context string
 	Namespace           string
-	Owner               string // the run's anchor, which owns what is made
+	Owner               string // the run, by its label on all that is made
 	Job                 string // the party's Indexed Job; made by the first stand-in that finds it missing
 	Index, Of           int    // this Pod of how many
 	Image               string // of the party
@@ -49,45 +45,17 @@ type Placed struct {
 // line on its standard error says which.
 const ExitLost = 70
 
-// Read reads a Spec and refuses what cannot work.
+// Read reads a Spec.
 func Read(path string) (s Spec, err error) {
 	data, err := os.ReadFile(path)
 	if err == nil {
 		err = json.Unmarshal(data, &s)
 	}
-	if err == nil {
-		err = s.check()
+	if err == nil && (len(s.Argv) == 0 || s.Index < 0 || s.Index >= s.Of) {
+		err = fmt.Errorf("Argv must not be empty, and Index be below Of: %q, %d of %d", s.Argv, s.Index, s.Of)
 	}
 	if err != nil {
 		return s, &badinput.Error{What: "party's specification " + path, Err: err}
 	}
 	return s, nil
-}
-
-func (s *Spec) check() error {
-	for name, v := range map[string]string{"Namespace": s.Namespace, "Owner": s.Owner, "Job": s.Job, "Image": s.Image,
-		"AgentImage": s.AgentImage, "Dir": s.Dir} {
-		if v == "" {
-			return fmt.Errorf("%s is missing", name)
-		}
-	}
-	if len(s.Argv) == 0 || s.Of < 1 || s.Index < 0 || s.Index >= s.Of {
-		return fmt.Errorf("Argv must not be empty, and Index be below Of: %q, %d of %d", s.Argv, s.Index, s.Of)
-	}
-	for _, path := range append(append([]string{}, s.Files...), s.Results...) {
-		if !within(s.Dir, path) {
-			return fmt.Errorf("%s is not in Dir %s, which is all that a Pod can write", path, s.Dir)
-		}
-	}
-	for _, q := range []string{s.CPU, s.Memory} {
-		if _, err := resource.ParseQuantity(q); q != "" && err != nil {
-			return badinput.New("write one such as 500m or 256Mi", "limit %q: %v", q, err)
-		}
-	}
-	return nil
-}
-
-func within(dir, path string) bool {
-	rel, err := filepath.Rel(dir, path)
-	return err == nil && filepath.IsAbs(path) && rel != ".." && !strings.HasPrefix(rel, "../")
 }

@@ -7,8 +7,8 @@ import (
 	"fmt"
 	"io"
 	"net"
-	"net/http"
 	"os"
+	"path/filepath"
 	"strconv"
 	"sync"
 	"syscall"
@@ -23,7 +23,7 @@ import (
 const (
 	askEvery   = 5 * time.Second
 	askTimeout = 5 * time.Second
-	// removeLimit bounds the removal of a Job; what is left then is the anchor's to remove.
+	// removeLimit bounds the removal of a Job; what is left then is the run's to remove.
 	removeLimit = time.Minute
 )
 
@@ -54,55 +54,60 @@ func (s *Standin) Run(ctx context.Context) (code int, err error) {
 	if err == nil {
 		code, err = s.accompany(ctx, at, pod)
 	}
-	removing, cancel := context.WithTimeout(context.WithoutCancel(ctx), removeLimit)
-	defer cancel()
-	if err == nil {
-		return code, at.release(removing, &s.Spec)
+	if s.Of == 1 { // else the Job ends with its last Pod
+		removing, cancel := context.WithTimeout(context.WithoutCancel(ctx), removeLimit)
+		defer cancel()
+		if e := at.remove(removing, s.Job); err == nil {
+			err = e
+		}
 	}
-	_ = at.remove(removing, s.Job) // the first error says more
+	if lost, ok := errors.AsType[*LostError](err); ok {
+		return 0, lost
+	}
 	return code, err
 }
 
 // place returns the running Pod, unless a signal comes first.
 func (s *Standin) place(ctx context.Context, at *place) (pod *corev1.Pod, err error) {
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
 	done := make(chan struct{})
 	go func() { // ends before place
 		defer close(done)
-		job, jobErr := at.ensure(ctx, s.job(), s.Owner)
-		if err = jobErr; err == nil {
+		job, e := at.ensure(ctx, s.job())
+		if err = e; err == nil {
 			pod, err = at.await(ctx, &s.Spec, job)
+		}
+		if err == nil {
+			err = at.keep(ctx, s.Job)
 		}
 	}()
 	select {
 	case <-done:
+		return pod, err
 	case <-s.Signals:
-		cancel(ErrStopped)
+		cancel()
 		<-done
-		err = ErrStopped
+		return nil, ErrStopped
 	}
-	return pod, err
 }
 
 // accompany is the party in a Pod that runs. The Pod's end, and that it cannot be reached, end it with a *LostError.
 func (s *Standin) accompany(ctx context.Context, at *place, pod *corev1.Pod) (code int, err error) {
 	ctx, lose := context.WithCancelCause(ctx)
 	defer lose(nil)
-	tunnels := [2]*tunnel{at.tunnel(pod.Name), at.tunnel(pod.Name)} // what the runner asks cannot hold up the party's output
-	defer tunnels[0].reset()
-	defer tunnels[1].reset()
-	agent := newAgentClient(func(ctx context.Context) (net.Conn, error) { return tunnels[0].dial(ctx, AgentPort) })
+	tunnel := at.tunnel(pod.Name)
+	defer tunnel.reset()
+	agent := newAgentClient(func(context.Context) (net.Conn, error) { return tunnel.open(AgentPort) })
 	defer agent.close()
-	stop, err := s.forward(tunnels[1])
+	stop, err := s.forward(tunnel)
 	if err != nil {
 		return 0, err
 	}
 	defer stop()
-	guard := &guard{place: at, pod: pod, agent: agent, tunnel: tunnels[0], heard: time.Now()}
 	var guarding sync.WaitGroup
 	defer guarding.Wait()
-	guarding.Go(func() { lose(guard.run(ctx)) })
+	guarding.Go(func() { lose(guard(ctx, at, pod, agent, tunnel)) })
 	defer lose(nil)
 	if err := s.begin(ctx, agent, pod); err != nil {
 		return 0, err
@@ -113,14 +118,18 @@ func (s *Standin) accompany(ctx context.Context, at *place, pod *corev1.Pod) (co
 	}
 	switch {
 	case end.Dying:
-		err := guard.dying(ctx)
+		err := at.whyDying(ctx, pod)
 		_ = agent.post(ctx, "/end", nil, nil) // it goes without, later
 		return 0, err
 	case end.Signal == int(syscall.SIGKILL) && end.OOMKills > 0:
-		return 0, &LostError{LostOOM, pod.Name, "the container reached its memory limit"}
+		return 0, &LostError{LostOOM, pod.Name, sayMemory}
 	}
 	for _, path := range s.Results {
-		if err := agent.fetch(ctx, path, path); err != nil {
+		name, err := filepath.Rel(s.Dir, path)
+		if err == nil {
+			err = agent.fetch(ctx, name, path)
+		}
+		if err != nil {
 			return 0, err
 		}
 	}
@@ -146,35 +155,33 @@ func (s *Standin) begin(ctx context.Context, agent *agentClient, pod *corev1.Pod
 	if err := json.NewEncoder(s.Out).Encode(said); err != nil {
 		return err
 	}
+	start := Start{Argv: s.Argv, Env: s.Env, Dir: s.Dir, Files: map[string][]byte{}}
 	for _, path := range s.Files {
-		if err := agent.upload(ctx, path); err != nil {
-			return fmt.Errorf("upload %s to the Pod %s: %w", path, pod.Name, err)
+		data, err := os.ReadFile(path)
+		if err != nil {
+			return fmt.Errorf("upload to the Pod %s: %w", pod.Name, err)
 		}
+		start.Files[path] = data
 	}
-	if err := agent.start(ctx, Start{Argv: s.Argv, Env: s.Env, Dir: s.Dir}); err != nil {
+	if err := agent.start(ctx, start); err != nil {
 		return fmt.Errorf("start %s in the Pod %s: %w", s.Argv[0], pod.Name, err)
 	}
 	return nil
 }
 
 // follow passes input, output and signals until the party has ended and all that it wrote is here.
-func (s *Standin) follow(ctx context.Context, agent *agentClient) (End, error) {
+func (s *Standin) follow(ctx context.Context, agent *agentClient) (end End, err error) {
 	go func() { _ = agent.feed(ctx, s.In) }() // blocked in a read of our own input, it ends with this process
 	signalled, cancel := context.WithCancel(ctx)
-	var passing sync.WaitGroup
+	var passing, said sync.WaitGroup
 	passing.Go(func() { s.signal(signalled, agent) })
-	var outputs sync.WaitGroup
-	var errs [2]error
-	outputs.Go(func() { errs[0] = agent.output(ctx, "stdout", s.Out) })
-	outputs.Go(func() { errs[1] = agent.output(ctx, "stderr", s.Err) })
-	end, err := agent.exit(ctx)
+	var err2 error
+	said.Go(func() { _, err2 = agent.output(ctx, stderr, s.Err) })
+	end, err = agent.output(ctx, stdout, s.Out)
+	said.Wait()
 	cancel()
 	passing.Wait()
-	outputs.Wait()
-	if ctx.Err() != nil {
-		return end, context.Cause(ctx)
-	}
-	return end, errors.Join(err, errs[0], errs[1])
+	return end, errors.Join(err, err2)
 }
 
 // signal passes the first signal on, and ends a party that does not obey it. Of a runner that was killed the kernel
@@ -229,77 +236,31 @@ func (s *Standin) forward(t *tunnel) (stop func(), err error) {
 	return stop, nil
 }
 
-// guard knows whether the Pod lives, and keeps its agent from thinking that nobody is there.
-type guard struct {
-	*place
-	pod    *corev1.Pod
-	agent  *agentClient
-	tunnel *tunnel
-	heard  time.Time // from the agent
-}
-
-// run returns once the Pod is lost, or ctx ends.
-func (g *guard) run(ctx context.Context) error {
-	for every := time.Duration(0); ; {
-		select {
-		case <-ctx.Done():
-			return context.Cause(ctx)
-		case <-time.After(every):
-		}
-		every = askEvery
-		err := g.ask(ctx)
-		if err == nil {
+// guard keeps an agent from thinking that nobody is there. It returns once its Pod is lost, or ctx ends.
+func guard(ctx context.Context, at *place, pod *corev1.Pod, agent *agentClient, tunnel *tunnel) error {
+	for ctx.Err() == nil {
+		asking, cancel := context.WithTimeout(ctx, askTimeout)
+		_, err := agent.usage(asking)
+		cancel()
+		silent := tunnel.silent() // what is large holds up the answer, and shows life as well
+		if err == nil || silent < askTimeout {
+			select {
+			case <-ctx.Done():
+			case <-time.After(askEvery):
+			}
 			continue
 		}
-		every = retryEvery
-		if lost := g.judge(ctx, err); lost != nil && ctx.Err() == nil {
-			return lost
+		tunnel.reset()
+		asking, cancel = context.WithTimeout(ctx, askTimeout)
+		fate := at.fate(asking, pod)
+		cancel()
+		if _, ok := errors.AsType[*LostError](fate); ok {
+			return fate
+		}
+		if silent > Silence {
+			return &LostError{LostSilent, pod.Name, fmt.Sprintf("it could not be reached for %s: %v",
+				silent.Round(time.Second), errors.Join(err, fate))}
 		}
 	}
-}
-
-func (g *guard) ask(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, askTimeout)
-	defer cancel()
-	resp, err := g.agent.once(ctx, http.MethodGet, "/usage", nil, nil)
-	if err != nil {
-		return err
-	}
-	_, err = io.Copy(io.Discard, resp.Body)
-	if err = errors.Join(err, resp.Body.Close()); err == nil {
-		g.heard = time.Now()
-	}
-	return err
-}
-
-// judge looks at a Pod whose agent did not answer.
-func (g *guard) judge(ctx context.Context, failure error) error {
-	g.tunnel.reset()
-	asking, cancel := context.WithTimeout(ctx, askTimeout)
-	defer cancel()
-	err := g.fate(asking, g.pod.Name, g.pod.UID)
-	if _, ok := errors.AsType[*LostError](err); ok {
-		return err
-	}
-	if silent := time.Since(g.heard); silent > Silence {
-		return &LostError{LostSilent, g.pod.Name, fmt.Sprintf("it could not be reached for %s: %v",
-			silent.Round(time.Second), errors.Join(failure, err))}
-	}
-	return nil
-}
-
-// dying says why a Pod is being ended, which may not show yet.
-func (g *guard) dying(ctx context.Context) error {
-	for range 20 {
-		err := g.fate(ctx, g.pod.Name, g.pod.UID)
-		if _, ok := errors.AsType[*LostError](err); ok {
-			return err
-		}
-		select {
-		case <-ctx.Done():
-			return context.Cause(ctx)
-		case <-time.After(poll):
-		}
-	}
-	return &LostError{LostSilent, g.pod.Name, "its container was told to end"}
+	return context.Cause(ctx)
 }

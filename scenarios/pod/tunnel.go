@@ -1,13 +1,13 @@
 package pod
 
 import (
-	"context"
 	"fmt"
 	"io"
 	"net"
 	"net/http"
 	"strconv"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -28,7 +28,12 @@ type tunnel struct {
 	mu   sync.Mutex // guards what follows; held while a connection is made
 	conn httpstream.Connection
 	next int // id of a pair of streams
+
+	heard atomic.Int64 // ns: when bytes came last, or the tunnel was made
 }
+
+// silent is how long nothing has come through.
+func (t *tunnel) silent() time.Duration { return time.Since(time.Unix(0, t.heard.Load())) }
 
 // connectionLocked returns one that works, as far as is known; the caller holds mu.
 func (t *tunnel) connectionLocked() (httpstream.Connection, error) {
@@ -88,30 +93,11 @@ func (t *tunnel) open(port int) (net.Conn, error) {
 		_ = conn.Close()
 		return nil, err
 	}
-	return &stream{Stream: data, close: func() {
+	return &stream{Stream: data, heard: &t.heard, close: func() {
 		_ = data.Reset()
 		_ = failure.Reset()
 		conn.RemoveStreams(data, failure)
 	}}, nil
-}
-
-// dial is open for an http.Transport: ctx ends the wait, not what is waited for.
-func (t *tunnel) dial(ctx context.Context, port int) (net.Conn, error) {
-	type opened struct {
-		conn net.Conn
-		err  error
-	}
-	done := make(chan opened, 1) // one result, which nobody may wait for
-	go func() {
-		conn, err := t.open(port)
-		done <- opened{conn, err}
-	}()
-	select {
-	case o := <-done:
-		return o.conn, o.err
-	case <-ctx.Done():
-		return nil, context.Cause(ctx)
-	}
 }
 
 // reset drops a connection that does not answer; the next one to open makes another.
@@ -156,11 +142,20 @@ func (t *tunnel) serve(listener net.Listener, port int) {
 // stream is one connection in a tunnel.
 type stream struct {
 	httpstream.Stream
+	heard *atomic.Int64
 	close func()
 	once  sync.Once
 }
 
 var _ net.Conn = (*stream)(nil)
+
+func (s *stream) Read(p []byte) (int, error) {
+	n, err := s.Stream.Read(p)
+	if n > 0 {
+		s.heard.Store(time.Now().UnixNano())
+	}
+	return n, err
+}
 
 func (s *stream) Close() error {
 	s.once.Do(s.close)

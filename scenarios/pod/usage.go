@@ -21,8 +21,6 @@ type Usage struct {
 	ThrottledSeconds float64
 	OOMKills         int64
 	Received, Sent   float64 // bytes of the Pod's network without loopback
-	// What the kubelet reads: the container's, with the agent.
-	CgroupCPUSeconds, CgroupMemoryBytes float64
 }
 
 // process fills in what procstat says of the party.
@@ -37,37 +35,23 @@ func (u *Usage) process(p *procstat.Process) {
 	}
 }
 
+// cgroupRoot is where a container sees its own.
+const cgroupRoot = "/sys/fs/cgroup"
+
 // container fills in what the kernel says of the Pod and of its container, whose cgroup is at root.
 func (u *Usage) container(root string) {
 	u.Time = time.Now().UnixNano()
-	if cpu := counters(root + "/cpu.stat"); cpu != nil { // version 2
-		memory := counters(root + "/memory.stat")
-		u.Throttled, u.ThrottledSeconds = int64(cpu.of("nr_throttled")), cpu.of("throttled_usec")/1e6
-		u.CgroupCPUSeconds = cpu.of("usage_usec") / 1e6
-		u.OOMKills = int64(counters(root + "/memory.events").of("oom_kill"))
-		u.CgroupMemoryBytes = working(number(root+"/memory.current"), memory.of("inactive_file"))
-	} else {
-		cpu, memory := counters(root+"/cpu/cpu.stat"), root+"/memory"
-		u.Throttled, u.ThrottledSeconds = int64(cpu.of("nr_throttled")), cpu.of("throttled_time")/1e9
-		u.CgroupCPUSeconds = number(root+"/cpuacct/cpuacct.usage") / 1e9
-		u.OOMKills = int64(counters(memory + "/memory.oom_control").of("oom_kill"))
-		u.CgroupMemoryBytes = working(number(memory+"/memory.usage_in_bytes"),
-			counters(memory+"/memory.stat").of("total_inactive_file"))
+	cpu, second := root+"/cpu.stat", 1e6
+	if _, err := os.Stat(cpu); err != nil { // version 1
+		cpu, second = root+"/cpu/cpu.stat", 1e9
 	}
-	for _, v := range []*float64{&u.ThrottledSeconds, &u.CgroupCPUSeconds} {
-		if *v < 0 {
-			*v = -1
-		}
+	u.Throttled, u.ThrottledSeconds = int64(counter(cpu, "nr_throttled")), -1
+	if t := max(counter(cpu, "throttled_usec"), counter(cpu, "throttled_time")); t >= 0 {
+		u.ThrottledSeconds = t / second
 	}
+	u.OOMKills = int64(max(counter(root+"/memory.events", "oom_kill"),
+		counter(root+"/memory/memory.oom_control", "oom_kill")))
 	u.Received, u.Sent = network()
-}
-
-// working is the kubelet's working set.
-func working(used, inactive float64) float64 {
-	if used < 0 || inactive < 0 {
-		return -1
-	}
-	return max(0, used-inactive)
 }
 
 func network() (received, sent float64) {
@@ -87,39 +71,18 @@ func network() (received, sent float64) {
 	return received, sent
 }
 
-// flat is a file of lines "name number"; nil if it cannot be read.
-type flat map[string]float64
-
-func (f flat) of(name string) float64 {
-	if v, ok := f[name]; ok {
-		return v
-	}
-	return -1
-}
-
-func counters(path string) flat {
+// counter is of a file of lines "name number"; -1 if it cannot be read.
+func counter(path, name string) float64 {
 	text, err := os.ReadFile(path)
 	if err != nil {
-		return nil
+		return -1
 	}
-	f := flat{}
 	for line := range strings.Lines(string(text)) {
-		name, value, _ := strings.Cut(strings.TrimSpace(line), " ")
-		if n, err := strconv.ParseFloat(value, 64); err == nil {
-			f[name] = n
+		if value, ok := strings.CutPrefix(line, name+" "); ok {
+			if n, err := strconv.ParseFloat(strings.TrimSpace(value), 64); err == nil {
+				return n
+			}
 		}
 	}
-	return f
-}
-
-func number(path string) float64 {
-	text, err := os.ReadFile(path)
-	if err != nil {
-		return -1
-	}
-	n, err := strconv.ParseFloat(strings.TrimSpace(string(text)), 64)
-	if err != nil {
-		return -1
-	}
-	return n
+	return -1
 }
