@@ -19,14 +19,14 @@ import (
 func TestLeases(t *testing.T) {
 	c := clustertest.Start(t)
 	cfg := c.Config
-	real, err := rest.HTTPClientFor(cfg)
+	client, err := rest.HTTPClientFor(cfg)
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(real.CloseIdleConnections)
+	t.Cleanup(client.CloseIdleConnections)
 	simulated := httptest.NewServer(newServer(t, apisim.Config{Resources: apisim.BuiltIn()}))
 	t.Cleanup(simulated.Close)
-	a, b := leaseStory(t, real, strings.TrimSuffix(cfg.Host, "/")), leaseStory(t, simulated.Client(), simulated.URL)
+	a, b := leaseStory(t, client, strings.TrimSuffix(cfg.Host, "/")), leaseStory(t, simulated.Client(), simulated.URL)
 	if len(a) != len(b) {
 		t.Fatal(len(a), len(b))
 	}

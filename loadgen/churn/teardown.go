@@ -133,7 +133,9 @@ func (e *Engine) Inherit() {
 		all = append(all, outside{kindDefinition, definitions, "", definition(nil).GetName()})
 	}
 	for _, o := range all {
-		c.outside[o] = c.outside[o] // a uid that is known stays
+		if _, known := c.outside[o]; !known {
+			c.outside[o] = "" // whatever its uid
+		}
 	}
 }
 

@@ -65,7 +65,7 @@ func merge(out *Writer, path string, parts []string) ([]Part, error) {
 	all, byShard := make([]Part, len(parts)), map[int]*head{}
 	var heads []*head // of parts that have a further record
 	advance := func(h *head) (err error) {
-		more := false
+		var more bool
 		h.record, err, more = h.next()
 		if h.Cut = errors.Is(err, ndjson.ErrTruncated); h.Cut || err == nil && !more {
 			heads = slices.DeleteFunc(heads, func(other *head) bool { return other == h })

@@ -343,11 +343,11 @@ func TestAgentRefuses(t *testing.T) {
 func TestControlGroups(t *testing.T) {
 	for name, files := range map[string]map[string]string{
 		"version 2": {
-			"cpu.stat":       "usage_usec 2500000\nuser_usec 1\nnr_periods 9\nnr_throttled 4\nthrottled_usec 1500000\n",
+			"cpu.stat":      "usage_usec 2500000\nuser_usec 1\nnr_periods 9\nnr_throttled 4\nthrottled_usec 1500000\n",
 			"memory.events": "low 0\noom 3\noom_kill 2\n",
 		},
 		"version 1": {
-			"cpu/cpu.stat": "nr_periods 9\nnr_throttled 4\nthrottled_time 1500000000\n",
+			"cpu/cpu.stat":              "nr_periods 9\nnr_throttled 4\nthrottled_time 1500000000\n",
 			"memory/memory.oom_control": "oom_kill_disable 0\nunder_oom 0\noom_kill 2\n",
 		},
 		"none": {},

@@ -52,7 +52,7 @@ func Read(path string) (s Spec, err error) {
 		err = json.Unmarshal(data, &s)
 	}
 	if err == nil && (len(s.Argv) == 0 || s.Index < 0 || s.Index >= s.Of) {
-		err = fmt.Errorf("Argv must not be empty, and Index be below Of: %q, %d of %d", s.Argv, s.Index, s.Of)
+		err = fmt.Errorf("want a command, and an index below the number of Pods: %q, %d of %d", s.Argv, s.Index, s.Of)
 	}
 	if err != nil {
 		return s, &badinput.Error{What: "party's specification " + path, Err: err}

@@ -181,7 +181,7 @@ func (s *sampler) use(ctx context.Context, into map[string]history.Use) {
 	for _, l := range s.lives {
 		l.last.RSSBytes, l.read = 0, !slices.Contains(working, l.metered)
 		if !l.read {
-			all.Go(func() { _, l.read = l.account.use(ctx) })
+			all.Go(func() { _, l.read = l.use(ctx) })
 		}
 	}
 	all.Wait()
