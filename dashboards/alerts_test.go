@@ -47,15 +47,19 @@ var conditions = map[string][]samples{
 	alertDeadWatch:     {{metric.WatchSilent, `kind="Pod"`, "121+0x180", "119+0x180", "55+0x180"}},
 	alertDropping:      {{metric.EventsDropped, `kind="Pod"`, "0+0x177 1+0x5", "0+0x180", "0+0x100 9+0x80"}},
 	alertParked:        {{metric.EventsParked, `kind="Pod"`, "1+0x180", "0+0x180", "0+0x177 1+0x5"}},
-	alertRelisting:     {{metric.Relists, `kind="Pod"`, "0+0x130 1 2 3 4+0x50", "0+0x130 1 2 3+0x50", "9+0x180"}},
+	alertRelisting: {
+		{metric.Relists, `kind="Pod",shard="0"`, "0+0x130 1 2 3 4+0x50", "0+0x130 1 2 3+0x50", "9+0x180"},
+		{metric.Relists, `kind="Pod",shard="1"`, "0+0x180", "0+0x130 1 2 3+0x50", "9+0x180"}, // each lists the kind
+	},
 	alertQueueNearFull: {{metric.QueueDepth, `queue="Pod_0"`, "81+0x180", "79+0x180", "0+0x180"}, {metric.QueueCapacity, `queue="Pod_0"`, "100+0x180", "100+0x180", "0+0x180"}},
 	alertRepairing: {
 		{metric.SyncRepairs, `kind="Pod"`, "0+1x180", "7+0x180", "0+1x180"},
 		{metric.ProcessStart, "", "0+0x180", "0+0x180", "9000+0x180"},
 	},
 	alertLeaderFlapping: {
-		{metric.Leading, `replica="a"`, "0+0x130 1 0 1 0+0x60", "0+0x130 1 0 1+0x60", "1+0x180"},
-		{metric.Leading, `replica="b"`, "1+0x180", "1+0x180", "0+0x180"},
+		{metric.Leading, `replica="a"`, "0+0x130 1 0 1 0+0x60", "0+0x130 1 0 1+0x60", "0+0x130 1 0 1 0+0x60"},
+		{metric.Leading, `replica="b"`, "1+0x180", "1+0x180", "1+0x180"},
+		{metric.ShardsHeld, "", "_x180", "_x180", "0+0x130 1 0 1 0+0x60"}, // as many come and go as there are replicas
 	},
 	alertNoLeader: {
 		{metric.Leading, `replica="a"`, "0+0x180", "1+0x180", "0+0x180"},

@@ -23,7 +23,7 @@ func TestLabels(t *testing.T) {
 		labels[e.name] = e.labels
 	}
 	try := func(what, expr, legend string) {
-		have := []string{"cluster_id", "job", "instance", "le"} // of the target, and of histograms
+		have := []string{"cluster_id", "job", "instance", "le", "shard"} // of the target, of histograms, and of what is per shard
 		for _, m := range selected.FindAllStringSubmatch(expr, -1) {
 			of, known := labels[histogram.ReplaceAllString(m[1], "")]
 			if !known && !ofEvery(m[1]) {

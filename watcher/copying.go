@@ -9,7 +9,6 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"k8s.io/client-go/rest"
 
-	"github.com/watchbench/watchbench/internal/kubeapi"
 	"github.com/watchbench/watchbench/internal/lifecycle"
 	"github.com/watchbench/watchbench/watcher/collector"
 	"github.com/watchbench/watchbench/watcher/object"
@@ -41,8 +40,7 @@ func newCopying(w wanted, p *platform, kube *rest.Config, above *collector.Colle
 		start: start{log: log}, started: make(chan struct{}),
 	}
 	var err error
-	send := &sender{storage: p.storage, owners: c.owners, unnamed: c.unnamed,
-		byUID: !w.shard.whole() && w.cfg.ShardBy == kubeapi.ByUID}
+	send := &sender{storage: p.storage, owners: c.owners, unnamed: c.unnamed, byUID: w.byUID()}
 	c.pipeline, err = pipeline.New(w.cfg.Pipeline(), pipeline.Settings{
 		Sender: send, Registry: r, Logger: log, ClusterID: w.cfg.Default.ClusterID,
 	})
@@ -50,7 +48,7 @@ func newCopying(w wanted, p *platform, kube *rest.Config, above *collector.Colle
 		return nil, &InputError{Key: "bcs", Err: err}
 	}
 	set := collector.Settings{Client: kube, Sink: c.pipeline, Registry: r, Logger: log, First: c.first}
-	if w.cfg.ResourceWatcher.Enabled && w.shard.whole() {
+	if w.cfg.ResourceWatcher.Enabled && w.shard == nil {
 		set.View = func(collector.Resource) *view.View { return view.New(view.Config{}) }
 	}
 	if c.collecting, err = newCollecting(w, set, c.added, c.removed); err != nil {
@@ -65,7 +63,7 @@ func newCopying(w wanted, p *platform, kube *rest.Config, above *collector.Colle
 			return nil, &InputError{Key: "synchronizer", Err: err}
 		}
 	}
-	if w.shard.index == 0 {
+	if w.index == 0 {
 		c.beside, err = p.netService()
 	}
 	return c, err
@@ -100,6 +98,7 @@ func (c *copying) unnamed(kind string) bool {
 
 func (c *copying) added(key string) {
 	c.pipeline.AddKind(key)
+	c.followOwners()
 	if c.synchronizer != nil {
 		c.synchronizer.CompareSoon(key)
 	}
@@ -141,9 +140,7 @@ func (c *copying) run(ctx context.Context) error {
 	for _, r := range found {
 		c.pipeline.AddKind(r.Key())
 	}
-	if err := c.followOwners(found); err != nil {
-		return err
-	}
+	c.followOwners()
 	c.served.follow(c.kinds)
 	defer c.served.follow(nil)
 	close(c.started)
@@ -170,7 +167,7 @@ func (c *copying) stages() []lifecycle.Stage {
 	if c.synchronizer != nil {
 		stages = append(stages, lifecycle.Stage{Name: "synchronizer", Run: c.synchronizer.Run})
 	}
-	if !c.cfg.ResourceWatcher.Enabled || !c.shard.whole() { // else it is asked for readers, too
+	if !c.cfg.ResourceWatcher.Enabled || c.shard != nil { // else it is asked for readers, too
 		stages = append(stages, lifecycle.Stage{Name: "discovery", Run: c.discover})
 	}
 	if c.definitions != nil {

@@ -1,8 +1,6 @@
 package watcher
 
 import (
-	"errors"
-	"slices"
 	"sync"
 	"time"
 
@@ -62,16 +60,15 @@ func (o *owners) forget(pod object.Key) {
 	}
 }
 
-// followOwners has the ReplicaSets of all shards followed if Pods and ReplicaSets are both collected: a Pod's workload is
-// known by the ReplicaSet, which may be of another shard. The sessions of a process share one cache of them.
-func (c *copying) followOwners(found []collector.Resource) error {
-	at := slices.IndexFunc(found, func(r collector.Resource) bool { return r.Key() == kindReplicaSet })
-	pods := slices.ContainsFunc(found, func(r collector.Resource) bool { return r.Key() == kindPod })
-	if c.owners.collector == c.collector || at < 0 || !pods {
-		return nil
+// followOwners has the ReplicaSets of all shards followed once Pods and ReplicaSets are both collected: a Pod's workload
+// is known by the ReplicaSet, which may be of another shard. The sessions of a process share one cache of them.
+func (c *copying) followOwners() {
+	if c.owners.collector == c.collector || !c.collector.Collected(kindPod) {
+		return
 	}
-	if err := c.owners.collector.AddResource(found[at]); !errors.Is(err, collector.ErrKnownKind) {
-		return err
+	for _, r := range c.collector.Resources() {
+		if r.Key() == kindReplicaSet {
+			_ = c.owners.collector.AddResource(r) // else another session has done so, or it ends
+		}
 	}
-	return nil
 }

@@ -47,11 +47,11 @@ func (w *Watcher) reload(read func() (config.Config, config.Filter, error)) erro
 	next.BCS.HandlerQueueLen, next.BCS.WriterQueueLen = cfg.BCS.HandlerQueueLen, cfg.BCS.WriterQueueLen
 	c := next.Pipeline()
 	to := pipeline.Queues{PodQueueNum: c.PodQueueNum, HandlerQueueLen: c.HandlerQueueLen, WriterQueueLen: c.WriterQueueLen}
-	resize := w.copying.pipeline.Resize
-	if w.sharing != nil {
-		resize = w.sharing.resize
+	err = w.copying.pipeline.Resize(to)
+	if err == nil && w.sharing != nil {
+		err = w.sharing.resize(next.BCS, to)
 	}
-	if err := resize(to); err != nil {
+	if err != nil {
 		return &InputError{Key: "bcs", Err: err}
 	}
 	w.log.Info("configuration reloaded; other keys need a restart", "strategy", c.Strategy,

@@ -1,7 +1,6 @@
 package watcher
 
 import (
-	"cmp"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -14,8 +13,10 @@ import (
 	dto "github.com/prometheus/client_model/go"
 	"k8s.io/client-go/rest"
 
+	"github.com/watchbench/watchbench/internal/kubeapi"
 	"github.com/watchbench/watchbench/internal/lifecycle"
 	"github.com/watchbench/watchbench/watcher/collector"
+	"github.com/watchbench/watchbench/watcher/config"
 	"github.com/watchbench/watchbench/watcher/leader"
 	"github.com/watchbench/watchbench/watcher/pipeline"
 )
@@ -28,9 +29,8 @@ type sharing struct {
 	group  *leader.Group
 	owners *collector.Collector // the ReplicaSets of all shards, their metadata alone
 
-	mu       sync.Mutex
-	sessions []*session       // guarded by mu; in the order of their shards
-	queues   *pipeline.Queues // guarded by mu; of a reload, nil before
+	mu       sync.Mutex // guards what follows, and cfg.BCS
+	sessions []*session
 }
 
 // session is the work of one shard while it is held. Its series have a registry of their own, and go with it.
@@ -71,32 +71,30 @@ func (s *sharing) Run(ctx context.Context) error {
 
 // hold copies a shard while it is held.
 func (s *sharing) hold(ctx context.Context, h *leader.Holding) error {
-	one, err := s.session(h)
+	var one *session
+	var err error
+	s.change(func() {
+		if one, err = s.session(h); err == nil {
+			s.sessions = append(s.sessions, one)
+		}
+	})
 	if err != nil {
 		return err
 	}
-	s.change(func() {
-		s.sessions = append(s.sessions, one)
-		slices.SortFunc(s.sessions, func(a, b *session) int { return cmp.Compare(a.shard.index, b.shard.index) })
-		if s.queues != nil {
-			err = one.pipeline.Resize(*s.queues)
-		}
-	})
 	defer s.change(func() {
 		s.sessions = slices.DeleteFunc(s.sessions, func(other *session) bool { return other == one })
 	})
-	if err != nil {
-		return err
-	}
 	return one.Run(ctx)
 }
 
+// session makes one, under mu.
 func (s *sharing) session(h *leader.Holding) (*session, error) {
 	one := &session{registry: prometheus.NewRegistry()}
 	index := strconv.Itoa(h.Shard)
 	series := prometheus.WrapRegistererWith(prometheus.Labels{"shard": index}, one.registry)
 	set, w := s.set, s.wanted
-	set.Logger, w.shard = set.Logger.With("shard", index), shard{h.Shard, w.cfg.Shards}
+	set.Logger, w.index = set.Logger.With("shard", index), h.Shard
+	w.shard = &kubeapi.Split(w.cfg.Shards, w.cfg.ShardBy)[h.Shard]
 	p, err := newPlatform(w.cfg, set, series, h.Permit)
 	if err != nil {
 		return nil, err
@@ -146,20 +144,18 @@ func (s *sharing) ready(lost []error, waiting []string) error {
 	}
 	for _, one := range held {
 		if err := one.ready(nil, nil); err != nil {
-			return fmt.Errorf("shard %d: %w", one.shard.index, err)
+			return fmt.Errorf("shard %d: %w", one.index, err)
 		}
 	}
 	return nil
 }
 
 // resize changes the queues of all sessions, and of those to come.
-func (s *sharing) resize(to pipeline.Queues) (err error) {
+func (s *sharing) resize(bcs config.BCS, to pipeline.Queues) (err error) {
 	s.change(func() {
+		s.cfg.BCS = bcs
 		for _, one := range s.sessions {
 			err = errors.Join(err, one.pipeline.Resize(to))
-		}
-		if err == nil {
-			s.queues = &to
 		}
 	})
 	return err
@@ -186,7 +182,7 @@ func (w *Watcher) down() (all []error) {
 	}
 	for _, one := range w.sharing.held() {
 		for _, err := range one.platform.storage.Down() {
-			all = append(all, fmt.Errorf("shard %d: %w", one.shard.index, err))
+			all = append(all, fmt.Errorf("shard %d: %w", one.index, err))
 		}
 	}
 	return all

@@ -22,10 +22,12 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
 
 	"github.com/watchbench/watchbench/internal/cluster/clustertest"
 	"github.com/watchbench/watchbench/internal/kubeapi"
 	"github.com/watchbench/watchbench/internal/metric"
+	"github.com/watchbench/watchbench/watcher/collector"
 	"github.com/watchbench/watchbench/watcher/config"
 	"github.com/watchbench/watchbench/watcher/leader"
 	"github.com/watchbench/watchbench/watcher/object"
@@ -289,6 +291,31 @@ func shardsUnderChurn(t *testing.T, env *clustertest.Env, by kubeapi.By, changes
 	}
 	if d.writes < 200 || many < 10 {
 		t.Errorf("%d writes, %d rows with several writers: too little to judge", d.writes, many)
+	}
+}
+
+// TestOwnersFollowLate: ReplicaSets that the apiserver names only later are followed, too.
+func TestOwnersFollowLate(t *testing.T) {
+	cfg := config.Default()
+	cfg.Default.ClusterID, cfg.BCS.CustomStorageEndpoints = "BCS-K8S-90001", config.List{"http://127.0.0.1:1"}
+	cfg.WatchResource.DisableNetService = true
+	cfg.LeaderElection.Enabled, cfg.Shards, cfg.MetricPort = true, 2, cfg.Port+1
+	w, err := New(cfg, config.Filter{}, Settings{Logger: NewLogger(t.Output(), 0), Kube: &rest.Config{Host: "http://127.0.0.1:1"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	one, err := w.sharing.session(&leader.Holding{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, r := range []collector.Resource{{Version: "v1", Name: "pods", Kind: kindPod, Namespaced: true},
+		{Group: "apps", Version: "v1", Name: "replicasets", Kind: kindReplicaSet, Namespaced: true}} {
+		if err := one.collector.AddResource(r); err != nil {
+			t.Fatal(err)
+		}
+		if one.added(r.Key()); w.sharing.owners.Collected(kindReplicaSet) != (i == 1) {
+			t.Errorf("after %s: followed: %t", r.Kind, i == 0)
+		}
 	}
 }
 

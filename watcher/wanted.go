@@ -19,13 +19,11 @@ import (
 type wanted struct {
 	cfg    config.Config
 	filter config.Filter
-	shard  shard
+	shard  *kubeapi.Shard // nil: all objects
+	index  int            // of the shard
 }
 
-// shard is which part of the objects is wanted; the zero value is all of them.
-type shard struct{ index, of int }
-
-func (s shard) whole() bool { return s.of == 0 }
+func (w wanted) byUID() bool { return w.shard != nil && w.shard.By == kubeapi.ByUID }
 
 // Wanted returns the filter that the two files put on what an apiserver serves.
 func Wanted(c config.Config, f config.Filter) collector.DiscoveryFilter {
@@ -72,10 +70,7 @@ func (w wanted) collector(resources []collector.Resource) collector.Config {
 		Resources: resources, Namespace: w.cfg.WatchResource.Namespace,
 		IgnoreNamespaces: f.ResourceNamespaceFilters, IgnoreNames: f.ResourceNameFilters,
 		KeepManagedFields: f.KeepManagedFields, Pack: true, Verify: verify(w.cfg.CacheCheck),
-		After: map[string]string{kindPod: kindReplicaSet},
-	}
-	if !w.shard.whole() {
-		c.Shard, c.ShardBy = &kubeapi.Split(w.shard.of)[w.shard.index], w.cfg.ShardBy
+		After: map[string]string{kindPod: kindReplicaSet}, Shard: w.shard,
 	}
 	for _, m := range f.ResourceMaskers {
 		c.Masks = append(c.Masks, object.Mask(m))
@@ -99,12 +94,9 @@ func (w wanted) comparison() (synchronizer.Config, error) {
 	sc.Name = stateName(w.cfg)
 	sc.Rules = w.sendingRules()
 	sc.Family = sc.Name // also without shards: former ones may have left records
-	if w.cfg.Shards > 1 {
-		sc.Name = synchronizer.FamilyMember(sc.Family, w.shard.index, w.cfg.Shards)
-	}
-	if !w.shard.whole() {
-		part := w.collector(nil)
-		sc.Shard = &synchronizer.Shard{Of: w.shard.of, Holds: part.Holds, ByUID: w.cfg.ShardBy == kubeapi.ByUID}
+	if w.shard != nil {
+		sc.Name = synchronizer.FamilyMember(sc.Family, w.index, w.cfg.Shards)
+		sc.Shard = synchronizer.Shard{Of: w.cfg.Shards, Holds: w.shard.Holds, ByUID: w.byUID()}
 	}
 	sc.Selectors = map[string]labels.Selector{}
 	for kind, text := range w.cfg.WatchResource.LabelSelectors {

@@ -16,13 +16,13 @@ import (
 func TestSplit(t *testing.T) {
 	for n := range 9 {
 		var next uint64
-		all := Split(n)
+		all := Split(n, ByUID)
 		for i, r := range all {
 			if r.From != next || r.Last < r.From || i == len(all)-1 && r.Last != math.MaxUint64 {
 				t.Fatalf("%d: range %d of %v does not follow the one before", n, i, all)
 			}
 			next = r.Last + 1
-			if read, err := ParseShard(r.String()); err != nil || read != (Shard{r, ByUID}) {
+			if read, err := ParseShard(r.String()); err != nil || read != r {
 				t.Errorf("%s was read as %v, %v", r, read, err)
 			}
 		}
@@ -40,8 +40,8 @@ func TestSplit(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				if theirs != r.Holds(string(uid)) {
-					t.Errorf("%s holds %s: %t for us, %t for Kubernetes", r, uid, r.Holds(string(uid)), theirs)
+				if theirs != r.Holds("", "", string(uid)) {
+					t.Errorf("%s holds %s: %t for us, %t for Kubernetes", r, uid, r.Holds("", "", string(uid)), theirs)
 				}
 				if theirs {
 					held++
@@ -60,12 +60,23 @@ func TestNamesAreEven(t *testing.T) {
 		for n := range 4 {
 			held := 0
 			for i := range 1000 {
-				if (Shard{Split(4)[n], ByName}).Holds("default", fmt.Sprintf(form, i), "") {
+				if Split(4, ByName)[n].Holds("default", fmt.Sprintf(form, i), "") {
 					held++
 				}
 			}
 			if held < 200 || held > 300 {
 				t.Errorf("%s: shard %d of 4 holds %d of 1000", form, n, held)
+			}
+		}
+	}
+}
+
+// TestNamesStay: replicas of all releases divide by name alike, or two would write a row during an update.
+func TestNamesStay(t *testing.T) {
+	for i, want := range []int{1, 5, 2, 0} {
+		for n, s := range Split(7, ByName) {
+			if s.Holds("default", fmt.Sprint("web-", i), "") != (n == want) {
+				t.Errorf("web-%d: in shard %d: %t, want it in %d", i, n, n != want, want)
 			}
 		}
 	}
@@ -80,7 +91,7 @@ func TestParseShardRefuses(t *testing.T) {
 		"shardRange(object.metadata.uid, '0x8000000000000000', '0x1000000000000000')",
 		"shardRange(object.metadata.uid, '0x0000000000000000', '0x18000000000000000')",
 		"shardRange(object.metadata.uid, '0x0000000000000000\", '0x8000000000000000')",
-		Split(2)[0].String() + " || " + Split(2)[1].String(),
+		Split(2, ByUID)[0].String() + " || " + Split(2, ByUID)[1].String(),
 	} {
 		if r, err := ParseShard(text); apierrors.ReasonForError(err) != "" || !errors.As(err, &status) || status.Status().Code != 500 {
 			t.Errorf("%q was read as %v, %v", text, r, err)

@@ -99,7 +99,7 @@ const (
 	CacheDifferences = "k8swatch_cache_differences_total"
 	// 0: the kind is not listed yet. `/readyz` says why.
 	Synced = "k8swatch_synced"
-	// With shards. 0: the apiserver lacks the feature gate ShardedListAndWatch, or shards are by name; each replica then
+	// With shards. 0: the apiserver lacks the feature gate ShardedListAndWatch, or shards are by name; each shard then
 	// receives all objects and keeps its own.
 	ServerSharded = "k8swatch_server_sharded"
 	// Two API groups have a kind of the same name; the second is stored as `Kind.group`. The log names both: inform the

@@ -19,11 +19,11 @@ func TestShardsLikeAnApiserver(t *testing.T) {
 	}
 	const maps = "/api/v1/namespaces/{ns}/configmaps?"
 	const stream = "watch=1&timeoutSeconds=1&allowWatchBookmarks=true&sendInitialEvents=true&resourceVersionMatch=NotOlderThan&"
-	halves := kubeapi.Split(2)
+	halves := kubeapi.Split(2, kubeapi.ByUID)
 	selectors := []string{
 		halves[0].String(), halves[1].String(), " " + strings.ReplaceAll(halves[0].String(), "'", `"`) + "\t",
-		strings.ReplaceAll(halves[0].String(), ", ", ","), kubeapi.Split(1)[0].String(),
-		(kubeapi.Shard{Range: halves[0], By: kubeapi.ByNamespace}).String(), (kubeapi.Shard{Range: halves[1], By: kubeapi.ByNamespace}).String(),
+		strings.ReplaceAll(halves[0].String(), ", ", ","), kubeapi.Split(1, kubeapi.ByUID)[0].String(),
+		kubeapi.Split(2, kubeapi.ByNamespace)[0].String(), kubeapi.Split(2, kubeapi.ByNamespace)[1].String(),
 		"x", " ", strings.ReplaceAll(halves[0].String(), "uid", "name"), strings.ReplaceAll(halves[0].String(), "0x0000000000000000", "0x0"),
 		strings.ReplaceAll(halves[0].String(), "'0x0000000000000000', ", ""), strings.ReplaceAll(halves[0].String(), "0x0000000000000000", "0x8000000000000000"),
 	}

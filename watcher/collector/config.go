@@ -110,10 +110,9 @@ type Config struct {
 	// PlainList lists in pages instead of streaming the initial state.
 	PlainList bool
 	// Shard narrows every kind to a part of its objects; nil: all. An apiserver that can narrows lists and watches
-	// itself.
-	Shard *kubeapi.Range
-	// ShardBy is what Shard holds hashes of; empty: uids. See Holds.
-	ShardBy kubeapi.By
+	// itself. An object that is made again under its name has another uid: in shards by uid a row of storage has several
+	// writers, which storage must be able to tell apart. By name or namespace it has one.
+	Shard *kubeapi.Shard
 	// Metadata collects the metadata of objects alone, as PartialObjectMetadata.
 	Metadata bool
 }
@@ -131,9 +130,6 @@ func (c Config) Validate() error {
 			errs = append(errs, fmt.Errorf("resources %s and %s both use the key %q", other, r, r.Key()))
 		}
 		keys[r.Key()] = r
-	}
-	if by := []kubeapi.By{"", kubeapi.ByUID, kubeapi.ByNamespace, kubeapi.ByName}; !slices.Contains(by, c.ShardBy) {
-		errs = append(errs, fmt.Errorf("shards by %q: want uid, namespace or name", c.ShardBy))
 	}
 	for _, m := range c.Masks {
 		if err := m.Validate(); err != nil {

@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 
 	"github.com/watchbench/watchbench/internal/jsonscan"
+	"github.com/watchbench/watchbench/internal/kubeapi"
 	"github.com/watchbench/watchbench/watcher/object"
 )
 
@@ -25,8 +26,9 @@ type decoder struct {
 	// known returns the cached version of an object, or nil. An object that has not
 	// changed is not copied again, so that a relist needs no memory for it.
 	known func(name) *object.Object
-	// foreign reports whether an object is of another shard; nil: none is.
-	foreign func(*object.Meta) bool
+	// shard has the objects that count, nil: all do; passed is told of each other one.
+	shard  *kubeapi.Shard
+	passed func()
 	// each, if set, gets the items of a list instead, unreadable ones with the reason. Its
 	// arguments are valid until it returns.
 	each func(b []byte, m *object.Meta, bad error) error
@@ -158,8 +160,8 @@ func (d *decoder) event(kind watch.EventType, b []byte, m *object.Meta, bad erro
 	switch {
 	case kind == watch.Bookmark:
 		it, err = bookmark(b, m), bad
-	case bad == nil && d.foreign != nil && d.foreign(m):
-		it = passing(d.kind, m)
+	case bad == nil && d.passes(m): // only its version counts
+		kind, it = watch.Bookmark, &item{obj: &object.Object{}, version: strings.Clone(m.ResourceVersion)}
 	case kind == watch.Deleted:
 		if err = bad; err == nil {
 			it, err = d.deleted(m)
@@ -168,6 +170,15 @@ func (d *decoder) event(kind watch.EventType, b []byte, m *object.Meta, bad erro
 		it = d.readable(b, m, bad)
 	}
 	return watch.Event{Type: kind, Object: it}, err
+}
+
+// passes reports whether an object is of another shard.
+func (d *decoder) passes(m *object.Meta) bool {
+	if d.shard == nil || d.shard.Holds(m.Namespace, m.Name, m.UID) {
+		return false
+	}
+	d.passed()
+	return true
 }
 
 func bookmark(b []byte, m *object.Meta) *item {
@@ -271,8 +282,7 @@ func (d *decoder) items(f *buffer, list *itemList, more bool) error {
 		if more, err = s.NextElement(); err != nil {
 			return err
 		}
-		if it = nil; bad == nil && d.foreign != nil && d.foreign(&m) {
-			list.foreign++
+		if it = nil; bad == nil && d.passes(&m) {
 			return nil
 		}
 		if d.each != nil {

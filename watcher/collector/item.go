@@ -24,8 +24,6 @@ type item struct {
 	bad *unreadable
 	// version overrides obj's, for bookmarks and versions that are not numbers.
 	version string
-	// foreign marks an event about an object of another shard; obj has its version alone.
-	foreign bool
 	// initialEnd marks the bookmark behind the initial events of a streaming list.
 	initialEnd bool
 }
@@ -87,7 +85,6 @@ type itemList struct {
 	metav1.ListMeta
 	Items    []runtime.Object
 	hasItems bool // it had the member, if only null
-	foreign  int  // how many were left out that are of other shards
 }
 
 var _ runtime.Object = (*itemList)(nil)

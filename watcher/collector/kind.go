@@ -68,7 +68,7 @@ func (c *Collector) kindOf(r Resource, st *store) *kind {
 			conn: c.conn, resource: r, namespace: c.config.Namespace, idle: c.config, plain: c.config.PlainList,
 			metadata: c.config.Metadata,
 			decoder: decoder{kind: r.Key(), recipe: c.config.recipe(r), known: st.known, listing: c.listing,
-				foreign: c.config.foreign(st.metrics)},
+				shard: c.config.Shard, passed: st.metrics.passed},
 			metrics: st.metrics, logger: st.logger, life: v.life,
 			opens: rate.NewLimiter(watchesPerSecond, watchesAtOnce),
 		},

@@ -21,16 +21,14 @@ const (
 )
 
 // pages reads the metadata of a kind straight from the apiserver, one page in memory at a time with pauses between
-// them; with limit 1 that of the first object only, which in shards is read whole: lists of metadata do not say whether
-// the apiserver filters. It is a consistent read, of the version that is returned; if that expires before the last
-// page, the remaining pages are of a later one.
+// them; with limit 1 that of the first object only. It is a consistent read, of the version that is returned; if that
+// expires before the last page, the remaining pages are of a later one.
 func (v *verifier) pages(ctx context.Context, r Resource, limit int64, pause time.Duration,
 	each func(b []byte, m *object.Meta, bad error) error) (version string, err error) {
 	s := &source{
 		conn: v.source.conn, resource: r, namespace: v.source.namespace, idle: v.source.idle,
-		metadata: limit != 1 || v.source.idle.selector() == "",
-		life:     newLife(func() {}), logger: v.source.logger, metrics: v.source.metrics,
-		decoder: decoder{each: each, foreign: v.source.decoder.foreign},
+		metadata: true, life: newLife(func() {}), logger: v.source.logger,
+		decoder: decoder{each: each, shard: v.source.idle.Shard, passed: func() {}},
 	}
 	o := metav1.ListOptions{Limit: cmp.Or(limit, pageSize)}
 	for {

@@ -39,8 +39,7 @@ func newMetrics(reg prometheus.Registerer) (*metrics, error) {
 			"kind", "difference"),
 		cacheKeys: gauge(metric.CacheKeys, "Cached objects.", "watcher"),
 		synced:    gauge(metric.Synced, "1 after the first complete list.", "kind"),
-		sharded: gauge(metric.ServerSharded,
-			"1 while the apiserver leaves out what is of other shards, 0 while only the watcher does.", "kind"),
+		sharded:   gauge(metric.ServerSharded, "1 while the apiserver sends nothing of other shards.", "kind"),
 	}
 	err := meter.Register(reg, m.received, m.filtered, m.lists, m.relists, m.watches, m.verified, m.differences,
 		m.cacheKeys, m.synced, m.sharded,
@@ -69,6 +68,13 @@ type kindMetrics struct {
 	cacheKeys, synced       prometheus.Gauge
 	sharded                 prometheus.Gauge
 	relisted                atomic.Int64 // what relists counts
+}
+
+// passed counts an object of another shard.
+func (k *kindMetrics) passed() {
+	k.received.Inc()
+	k.filtered[ReasonShard].Inc()
+	k.sharded.Set(0)
 }
 
 // of has the series of a kind; there is one about shards where it is collected in those.

@@ -31,14 +31,9 @@ func (c *Collector) ExpectedKeys(kind string) []object.Key {
 }
 
 // Repair hands the latest state of an object to the Sink again, or its deletion where storage should hold none, in
-// order with the watch. A key of a kind that is not collected is deleted; one whose kind has not synced is refused.
-func (c *Collector) Repair(ctx context.Context, key object.Key) error {
-	return c.RepairRow(ctx, key, "")
-}
-
-// RepairRow is Repair where storage has a row of the key with that uid: a deletion names it. In a shard of uids another
-// one's object may be under the name.
-func (c *Collector) RepairRow(ctx context.Context, key object.Key, uid string) error {
+// order with the watch. A key of a kind that is not collected is deleted; one whose kind has not synced is refused. A
+// deletion names uid: in shards by uid another one's object may be under the name.
+func (c *Collector) Repair(ctx context.Context, key object.Key, uid string) error {
 	k := c.kind(key.Kind)
 	if k == nil {
 		return c.Remove(ctx, key, uid)

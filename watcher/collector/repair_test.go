@@ -16,7 +16,7 @@ import (
 func (h *harness) repair(key object.Key, want string) {
 	h.t.Helper()
 	done := make(chan error, 1)
-	go func() { done <- h.Repair(h.t.Context(), key) }()
+	go func() { done <- h.Repair(h.t.Context(), key, "") }()
 	h.expect(want)
 	if err := <-done; err != nil {
 		h.t.Errorf("%s: %v", key, err)
@@ -64,7 +64,7 @@ func TestRepair(t *testing.T) {
 	if err := h.AddResource(collector.Resource{Version: "v1", Name: "broken", Kind: "Broken"}); err != nil {
 		t.Fatal(err)
 	}
-	if err := h.Repair(t.Context(), key("Broken", "", "x")); !errors.Is(err, collector.ErrNotSynced) {
+	if err := h.Repair(t.Context(), key("Broken", "", "x"), ""); !errors.Is(err, collector.ErrNotSynced) {
 		t.Errorf("repair of a kind that has not synced: %v", err)
 	}
 }

@@ -16,12 +16,12 @@ import (
 	"github.com/watchbench/watchbench/watcher/object"
 )
 
-var halves = kubeapi.Split(2)
+var halves = kubeapi.Split(2, kubeapi.ByUID)
 
 // uidOf is a uid in a half.
 func uidOf(half int, prefix string) string {
 	for i := 0; ; i++ {
-		if uid := fmt.Sprint(prefix, i); halves[half].Holds(uid) {
+		if uid := fmt.Sprint(prefix, i); halves[half].Holds("", "", uid) {
 			return uid
 		}
 	}
@@ -31,7 +31,7 @@ func uidOf(half int, prefix string) string {
 func keyOf(half int, uid string) string {
 	for i := 0; ; i++ {
 		ns, name := fmt.Sprint("ns", i), fmt.Sprint("name", i)
-		holds := func(by kubeapi.By) bool { return (kubeapi.Shard{Range: halves[half], By: by}).Holds(ns, name, uid) }
+		holds := func(by kubeapi.By) bool { return kubeapi.Split(2, by)[half].Holds(ns, name, uid) }
 		if holds(kubeapi.ByName) && holds(kubeapi.ByNamespace) && !holds(kubeapi.ByUID) {
 			return ns + "/" + name
 		}
@@ -42,7 +42,7 @@ func keyOf(half int, uid string) string {
 // over, whether they come by a list or a watch, and the watch resumes behind those of other shards.
 func TestShardThatTheServerIgnores(t *testing.T) {
 	for _, plain := range []bool{false, true} {
-		for _, by := range []kubeapi.By{"", kubeapi.ByUID, kubeapi.ByNamespace, kubeapi.ByName} {
+		for _, by := range []kubeapi.By{kubeapi.ByUID, kubeapi.ByNamespace, kubeapi.ByName} {
 			t.Run(fmt.Sprintf("plain=%t,by=%s", plain, by), func(t *testing.T) {
 				t.Parallel()
 				api := newFakeAPI(t)
@@ -60,12 +60,12 @@ func TestShardThatTheServerIgnores(t *testing.T) {
 				}
 				u, f := uidOf(1, "u"), uidOf(0, "f")
 				own, foreign := keyOf(0, u), keyOf(1, f)
-				if by == "" || by == kubeapi.ByUID {
+				if by == kubeapi.ByUID {
 					own, foreign, u, f = foreign, own, f, u
 				}
 				api.put("pods", own, u, "")
 				api.put("pods", foreign, f, "")
-				h := start(t, api, collector.Config{Resources: []collector.Resource{pods}, Shard: &halves[0], ShardBy: by,
+				h := start(t, api, collector.Config{Resources: []collector.Resource{pods}, Shard: &kubeapi.Split(2, by)[0],
 					PlainList: plain, Verify: often})
 				h.expect("put Pod/" + own + " " + u)
 				api.put("pods", foreign, f, "")
@@ -94,7 +94,7 @@ func TestShardThatTheServerIgnores(t *testing.T) {
 				}
 				mu.Lock()
 				defer mu.Unlock()
-				want := map[kubeapi.By]string{"": halves[0].String(), kubeapi.ByUID: halves[0].String(), kubeapi.ByNamespace: strings.Replace(halves[0].String(), "uid", "namespace", 1)}[by]
+				want := map[kubeapi.By]string{kubeapi.ByUID: halves[0].String(), kubeapi.ByNamespace: strings.Replace(halves[0].String(), "uid", "namespace", 1)}[by]
 				if d := cmp.Diff(map[string]bool{want: true}, selectors); d != "" {
 					t.Errorf("selectors of requests (-want +got):\n%s", d)
 				}
@@ -165,7 +165,7 @@ func TestRepairNamesTheRow(t *testing.T) {
 	h.eventually("sync", func() bool { return len(h.Unsynced()) == 0 })
 	done := make(chan error, 1)
 	go func() {
-		done <- h.RepairRow(t.Context(), object.Key{Kind: "Pod", Namespace: "a", Name: "b"}, "u1")
+		done <- h.Repair(t.Context(), object.Key{Kind: "Pod", Namespace: "a", Name: "b"}, "u1")
 	}()
 	h.expect("delete Pod/a/b u1")
 	if err := <-done; err != nil {

@@ -105,7 +105,6 @@ func (s *source) ListWithContext(ctx context.Context, o metav1.ListOptions) (run
 	if err != nil {
 		return nil, fmt.Errorf("list %s: %w", s.resource, err)
 	}
-	s.skipped(list.foreign)
 	s.life.sign()
 	s.current.Store(true)
 	return list, nil
@@ -130,9 +129,6 @@ func (s *source) page(ctx context.Context, o metav1.ListOptions) (*itemList, err
 		s.life.fail(ctx, err)
 		return nil, err
 	}
-	if s.decoder.foreign != nil && !s.metadata {
-		s.metrics.setSharded(list.ShardInfo != nil && list.foreign == 0)
-	}
 	// Reading to the end lets the connection be used again.
 	_, _ = io.Copy(io.Discard, io.LimitReader(body, maxErrorBody))
 	return list, nil
@@ -146,6 +142,9 @@ func (s *source) consistent(o *metav1.ListOptions) {
 }
 
 func (s *source) countList() {
+	if shard := s.idle.Shard; shard != nil && shard.String() != "" {
+		s.metrics.sharded.Set(1) // until an object of another one comes
+	}
 	s.metrics.lists.Inc()
 	s.spread.Store(true)
 	if s.decoder.listing != nil {
@@ -326,7 +325,9 @@ func (s *source) query(o metav1.ListOptions) url.Values {
 		}
 	}
 	set("labelSelector", s.resource.LabelSelector)
-	set("shardSelector", s.idle.selector())
+	if s.idle.Shard != nil {
+		set("shardSelector", s.idle.Shard.String())
+	}
 	set("fieldSelector", o.FieldSelector)
 	set("resourceVersion", o.ResourceVersion)
 	set("resourceVersionMatch", string(o.ResourceVersionMatch))

@@ -143,10 +143,6 @@ func (s *store) put(obj any) error {
 	}
 	s.metrics.received.Inc()
 	s.changed = true
-	if it.foreign {
-		s.pass(it)
-		return nil
-	}
 	n := nameOf(it.obj.Key)
 	if it.bad != nil {
 		s.skip(it)
@@ -201,10 +197,6 @@ func (s *store) Delete(obj any) error {
 	}
 	s.metrics.received.Inc()
 	s.changed = true
-	if it.foreign {
-		s.pass(it)
-		return nil
-	}
 	gone := it.obj
 	n := nameOf(gone.Key)
 	old := s.peek(n)

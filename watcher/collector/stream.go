@@ -78,8 +78,7 @@ func (w *stream) run() {
 		if w.initial && !w.initially(event) {
 			return
 		}
-		if ok && it.foreign && w.initial { // the reflector would keep it until the list is complete
-			w.source.skipped(1)
+		if w.initial && event.Type == watch.Bookmark && !it.initialEnd { // of another shard, in no order
 			w.brought = true
 			continue
 		}
@@ -93,9 +92,6 @@ func (w *stream) run() {
 			reader.life.sign()
 			w.listed()
 			w.guard.limit = w.source.firstIdle()
-			if w.source.idle.selector() != "" {
-				w.source.doubt() // a streaming list does not say whether the apiserver filters
-			}
 		}
 	}
 }

@@ -113,7 +113,7 @@ func TestUnreadableDeletesNothing(t *testing.T) {
 						t.Errorf("Unreadable(%s) = %v", key, got)
 					}
 					done := make(chan error, 1)
-					go func() { done <- h.Repair(t.Context(), k) }()
+					go func() { done <- h.Repair(t.Context(), k, "") }()
 					if !kept {
 						h.expect("delete Pod/" + key + " ")
 					}

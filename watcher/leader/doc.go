@@ -62,7 +62,8 @@
 //  10. One that has two more than another gives one back, in order, and the next when that is over; only after the
 //     members have been the same for longer than a dead one counts as one.
 //
-// A replica makes three requests per RetryPeriod, and one for each shard that it holds.
+// A replica makes up to five requests per RetryPeriod, since others renew the plan's Lease too, and one for each shard
+// that it holds.
 //
 // # Why it is not client-go's
 //

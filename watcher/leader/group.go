@@ -5,8 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
+	"math/rand/v2"
 	"net/http"
-	"strings"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -28,23 +30,19 @@ func (p Plan) identity() string { return fmt.Sprintf("%d-shards-by-%s", p.Shards
 
 // Group shares out shards among replicas, see the package's doc.
 type Group struct {
-	cfg    Config // Name and Identity are the plan's and this replica's
-	shards int
-	shared string // the identity of the plan
-	log    *slog.Logger
-	base   string // apiserver URL
-	// A connection each: no request may wait for another one's dead connection.
-	ofPlan   *http.Client
-	ofShards []leases
-	ofTable  leases
+	cfg      Config // Name and Identity are the plan's and this replica's
+	division Plan
+	log      *slog.Logger
+	base     string // apiserver URL
+	// Of the shards, the plan and the table. A connection each: no request may wait for another one's dead connection.
+	clients []*http.Client
 
 	ran     atomic.Bool
 	plan    atomic.Pointer[Elector] // of the current term
 	count   atomic.Int32            // of shards held
 	refused atomic.Uint64
-	contact          // of the table
-	terms   int      // holdings so far; only share's goroutine uses it
-	clients []leases // of the shards, one connection each; so are these
+	contact     // of the table
+	terms   int // holdings so far; only Run's goroutine uses it
 }
 
 // NewGroup connects to nothing. The Leases are c.Name, for the plan in force, and with suffixes those of shards and
@@ -63,18 +61,14 @@ func NewGroup(c Config, p Plan, kube *rest.Config, log *slog.Logger) (*Group, er
 }
 
 func newGroup(c Config, p Plan, clients []*http.Client, base string, log *slog.Logger) *Group {
-	g := &Group{cfg: c, shards: p.Shards, shared: p.identity(), log: log, base: base,
-		contact: contact{asking: rate.Sometimes{Interval: says}}, ofPlan: clients[p.Shards]}
-	for i := range p.Shards {
-		g.ofShards = append(g.ofShards, g.leases(clients[i], ShardLease(c.Name, i)))
-	}
-	g.ofTable = g.leases(clients[p.Shards+1], "")
-	return g
+	return &Group{cfg: c, division: p, log: log, base: base, clients: clients,
+		contact: contact{asking: rate.Sometimes{Interval: says}}}
 }
 
-func (g *Group) leases(client *http.Client, name string) leases {
-	return leases{client: client, base: g.base, namespace: g.cfg.Namespace, name: name, group: g.cfg.Name,
-		timeout: g.cfg.RequestTimeout}
+// seats calls the apiserver about the Leases of members.
+func (g *Group) seats(name string) leases {
+	return leases{client: g.clients[g.division.Shards+1], base: g.base, namespace: g.cfg.Namespace, name: name,
+		group: g.cfg.Name, timeout: g.cfg.RequestTimeout}
 }
 
 // ShardLease is the name of the Lease of a shard, MemberLease that of a member.
@@ -120,13 +114,13 @@ func (g *Group) Run(ctx context.Context, lead func(context.Context, *Holding) er
 	}
 	for {
 		c := g.cfg
-		c.Identity, c.Shared = g.shared, true
-		plan := newElector(c, g.ofPlan, g.base, g.log)
+		c.Identity, c.Shared = g.division.identity(), true
+		plan := newElector(c, g.clients[g.division.Shards], g.base, g.log)
 		g.plan.Store(plan)
 		var failed error
 		err := plan.Run(ctx, func(ctx context.Context) error {
-			t := table{Group: g, plan: plan, lead: lead, seen: map[string]*sight{}, held: map[int]context.CancelFunc{},
-				free: map[int]time.Time{}, ended: make(chan ending)}
+			t := table{Group: g, plan: plan, shards: g.division.Shards, lead: lead, giving: -1, seen: map[string]*sight{},
+				held: map[int]context.CancelFunc{}, free: map[int]time.Time{}, ended: make(chan ending)}
 			failed = t.run(ctx)
 			return failed
 		})
@@ -140,15 +134,17 @@ func (g *Group) Run(ctx context.Context, lead func(context.Context, *Holding) er
 // table is one term of a replica in a group. Only run's goroutine uses it.
 type table struct {
 	*Group
-	plan *Elector
-	lead func(context.Context, *Holding) error
+	plan   *Elector
+	shards int
+	lead   func(context.Context, *Holding) error
 
 	listed  map[string]*lease // by the last look
 	seen    map[string]*sight // by name
+	seat    string            // the last Lease of a place that this replica wrote
 	members []string          // who lives, by their places
 	steady  time.Time         // since when these are the members
 	held    map[int]context.CancelFunc
-	giving  int               // shards that are being given back
+	giving  int               // the shard that is being given back, -1: none
 	free    map[int]time.Time // since when a shard has no holder
 	ended   chan ending       // one for each of held
 }
@@ -156,7 +152,6 @@ type table struct {
 // ending reports how a holding ended.
 type ending struct {
 	shard    int
-	given    bool
 	err, own error // own is lead's
 }
 
@@ -227,7 +222,7 @@ func (t *table) sight(name string) *sight {
 
 // look reads all Leases of the group. One that was deleted counts as last seen.
 func (t *table) look(ctx context.Context) error {
-	all, err := t.ofTable.list(ctx)
+	all, err := t.seats("").list(ctx)
 	if err != nil {
 		return err
 	}
@@ -243,7 +238,7 @@ func (t *table) look(ctx context.Context) error {
 			members = append(members, s.spec.HolderIdentity)
 		}
 	}
-	if strings.Join(members, " ") != strings.Join(t.members, " ") {
+	if !slices.Equal(members, t.members) {
 		t.members, t.steady = members, time.Now()
 	}
 	for i := range t.shards {
@@ -276,15 +271,11 @@ func (t *table) sit(ctx context.Context) error {
 	if place < 0 {
 		return nil
 	}
-	return t.write(ctx, MemberLease(t.cfg.Name, place), t.cfg.Identity, wholeSeconds(t.cfg.LeaseDuration))
-}
-
-func (t *table) write(ctx context.Context, name, holder string, seconds int) error {
-	api := t.ofTable
-	api.name = name
-	s := spec{HolderIdentity: holder, LeaseDurationSeconds: seconds, RenewTime: timestamp()}
+	t.seat = MemberLease(t.cfg.Name, place)
+	api, s := t.seats(t.seat), spec{HolderIdentity: t.cfg.Identity, RenewTime: timestamp()}
+	s.LeaseDurationSeconds = wholeSeconds(t.cfg.LeaseDuration)
 	var err error
-	if le := t.listed[name]; le != nil {
+	if le := t.listed[t.seat]; le != nil {
 		le.Spec = s
 		_, err = api.update(ctx, le)
 	} else {
@@ -298,22 +289,12 @@ func (t *table) write(ctx context.Context, name, holder string, seconds int) err
 
 // leave frees this replica's place, so that the others expect nothing more of it.
 func (t *table) leave() {
-	ctx, cancel := context.WithTimeout(context.Background(), t.cfg.RetryPeriod)
-	defer cancel()
-	for place := range t.shards {
-		name := MemberLease(t.cfg.Name, place)
-		if t.sight(name).spec.HolderIdentity != t.cfg.Identity {
-			continue
-		}
-		err := t.look(ctx)
-		if err == nil && t.sight(name).spec.HolderIdentity == t.cfg.Identity {
-			err = t.write(ctx, name, "", 1)
-		}
-		if err != nil {
-			t.log.Warn("place not released", "error", err)
-		}
+	if t.seat == "" {
 		return
 	}
+	c := t.cfg
+	c.Name = t.seat
+	newElector(c, t.seats("").client, t.base, t.log).release()
 }
 
 // counts are the shards of each member. Those that this replica gives back are none of its.
@@ -324,7 +305,10 @@ func (t *table) counts() (of map[string]int, least int) {
 			of[member(s.spec.HolderIdentity)]++
 		}
 	}
-	of[t.cfg.Identity] = len(t.held) - t.giving
+	of[t.cfg.Identity] = len(t.held)
+	if t.giving >= 0 {
+		of[t.cfg.Identity]--
+	}
 	least = t.shards
 	for _, m := range t.members {
 		least = min(least, of[m])
@@ -338,17 +322,10 @@ const slow = 3
 
 // take tries for shards without a holder, as long as no member has fewer than this replica.
 func (t *table) take(ctx context.Context) error {
-	at := -1
-	for place, m := range t.members {
-		if m == t.cfg.Identity {
-			at = place
-		}
-	}
-	if at < 0 {
+	if !slices.Contains(t.members, t.cfg.Identity) {
 		return nil // the others do not know yet, or there are more replicas than shards
 	}
-	for n := range t.shards {
-		i := (at + n) % t.shards // each begins with another one
+	for _, i := range rand.Perm(t.shards) { // so that one that cannot be had holds up no other for good
 		since, free := t.free[i]
 		of, least := t.counts()
 		if !free || of[t.cfg.Identity] > least && time.Since(since) < slow*t.cfg.RetryPeriod {
@@ -373,14 +350,9 @@ func (t *table) try(ctx context.Context, i int) error {
 	c := t.cfg
 	c.Name = ShardLease(t.cfg.Name, i)
 	c.Identity = holder(t.cfg.Identity, t.terms)
-	h := &Holding{Shard: i}
-	c.Settling = func() time.Duration {
-		if h.Settling == nil {
-			return 0
-		}
-		return h.Settling()
-	}
-	e := newElector(c, t.ofShards[i].client, t.base, t.log)
+	h := &Holding{Shard: i, Settling: func() time.Duration { return 0 }}
+	c.Settling = func() time.Duration { return h.Settling() }
+	e := newElector(c, t.clients[i], t.base, t.log)
 	e.api.group, e.seen = t.cfg.Name, *t.sight(c.Name)
 	h.Permit = func() error {
 		if t.plan.left() > 0 && e.left() > 0 {
@@ -406,9 +378,8 @@ func (t *table) try(ctx context.Context, i int) error {
 			own = t.lead(ctx, h)
 			return own
 		})
-		given := hctx.Err() != nil && ctx.Err() == nil
 		give()
-		t.ended <- ending{i, given, err, own}
+		t.ended <- ending{i, err, own}
 	}()
 	return nil
 }
@@ -418,8 +389,8 @@ func (t *table) try(ctx context.Context, i int) error {
 func (t *table) end(e ending) error {
 	delete(t.held, e.shard)
 	t.count.Add(-1)
-	if e.given {
-		t.giving--
+	if e.shard == t.giving {
+		t.giving = -1
 	}
 	if errors.Is(e.err, ErrLost) && e.own == nil {
 		return nil
@@ -433,23 +404,16 @@ func (t *table) end(e ending) error {
 func (t *table) give() {
 	of, least := t.counts()
 	mine := of[t.cfg.Identity]
-	if t.giving > 0 || len(t.free) > 0 || mine < least+2 ||
+	if t.giving >= 0 || len(t.free) > 0 || mine < least+2 ||
 		time.Since(t.steady) < t.cfg.LeaseDuration+t.cfg.RetryPeriod {
 		return
 	}
-	for _, m := range t.members {
-		if m == t.cfg.Identity {
-			break
-		}
+	for _, m := range t.members[:max(0, slices.Index(t.members, t.cfg.Identity))] {
 		if of[m] >= mine {
 			return
 		}
 	}
-	last := -1
-	for i := range t.held {
-		last = max(last, i)
-	}
-	t.log.Info("giving a shard back", "shard", last, "held", mine, "members", len(t.members))
-	t.giving++
-	t.held[last]()
+	t.giving = slices.Max(slices.Collect(maps.Keys(t.held)))
+	t.log.Info("giving a shard back", "shard", t.giving, "held", mine, "members", len(t.members))
+	t.held[t.giving]()
 }

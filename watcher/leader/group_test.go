@@ -117,7 +117,7 @@ func (w *way) set(down bool, ice chan struct{}) {
 type ledger struct {
 	t      *testing.T
 	mu     sync.Mutex               // guards what follows
-	leads  map[string]kubeapi.Range // by replica and shard
+	leads  map[string]kubeapi.Shard // by replica and shard
 	permit map[string]func() error  // of the same
 	begun  int                      // holdings
 	drain  time.Duration            // of each
@@ -126,7 +126,7 @@ type ledger struct {
 }
 
 func newLedger(t *testing.T) *ledger {
-	return &ledger{t: t, leads: map[string]kubeapi.Range{}, permit: map[string]func() error{}, failed: map[string]error{}, cuts: map[string]int{}}
+	return &ledger{t: t, leads: map[string]kubeapi.Shard{}, permit: map[string]func() error{}, failed: map[string]error{}, cuts: map[string]int{}}
 }
 
 // replica is a Group that runs.
@@ -156,7 +156,7 @@ func (l *ledger) start(s http.RoundTripper, id string, shards int) *replica {
 }
 
 func (l *ledger) lead(ctx context.Context, id string, shards int, h *Holding) error {
-	name, of := fmt.Sprintf("%s holds %d of %d", id, h.Shard, shards), kubeapi.Split(shards)[h.Shard]
+	name, of := fmt.Sprintf("%s holds %d of %d", id, h.Shard, shards), kubeapi.Split(shards, kubeapi.ByName)[h.Shard]
 	l.mu.Lock()
 	l.begun++
 	for other, r := range l.leads {
@@ -391,6 +391,30 @@ func TestGroupsLeadFails(t *testing.T) {
 		time.Sleep(5 * time.Second)
 		if err := a.end(); !errors.Is(err, boom) || a.Held() != 0 {
 			t.Errorf("%v, held %d", err, a.Held())
+		}
+	})
+}
+
+type roundTripper func(*http.Request) (*http.Response, error)
+
+func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
+
+// TestGroupShardFails: a Lease that cannot be had, such as for a right that is missing, holds up no other.
+func TestGroupShardFails(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, l := &registry{stored: map[string]lease{}}, newLedger(t)
+		a := l.start(roundTripper(func(r *http.Request) (*http.Response, error) {
+			if path.Base(r.URL.Path) == ShardLease("k8s-watch", 1) {
+				return nil, errors.New("forbidden")
+			}
+			return s.RoundTrip(r)
+		}), "a", 6)
+		l.await(time.Minute, 5)
+		if time.Sleep(a.cfg.LeaseDuration); a.Trouble() == nil {
+			t.Error("a shard that nobody can have is no trouble")
+		}
+		if err := a.end(); err != nil {
+			t.Error(err)
 		}
 	})
 }

@@ -22,7 +22,7 @@ type suspect struct {
 	proven   bool
 	expected expected // when that was so
 	leftover bool     // no object is expected
-	row      string   // in shards by uid: the record's uid
+	row      string   // of a leftover in shards by uid: the record's uid
 	newer    bool     // the record is newer than the object
 	missing  bool     // there is no record
 	version  uint64   // of the record, 0: none, or no number
@@ -186,10 +186,11 @@ func (s *Synchronizer) repair(ctx context.Context, x suspect) error {
 	if x.uid != "" {
 		return s.set.Cache.Remove(ctx, x.Key, x.uid)
 	}
-	if s.cfg.Shard != nil && s.cfg.Shard.ByUID {
-		return s.set.Cache.RepairRow(ctx, x.Key, cmp.Or(x.row, x.expected.uid))
+	uid := ""
+	if s.cfg.Shard.ByUID {
+		uid = cmp.Or(x.row, x.expected.uid)
 	}
-	return s.set.Cache.Repair(ctx, x.Key)
+	return s.set.Cache.Repair(ctx, x.Key, uid)
 }
 
 // overtaken reports that the object has changed since it was compared, and that its change is on

@@ -150,7 +150,7 @@ func (s *Synchronizer) sendAll(ctx context.Context, kind string) {
 		if s.set.Pipeline.Pending(k) {
 			continue
 		}
-		if err := s.set.Cache.Repair(ctx, k); err != nil {
+		if err := s.set.Cache.Repair(ctx, k, ""); err != nil {
 			return // the kind has gone, or the process ends
 		}
 	}

@@ -52,10 +52,7 @@ const (
 // wholly reports whether the records of a kind are compared whole each time. Those of Nodes are: one of
 // an older version may lack only heartbeats.
 func (s *Synchronizer) wholly(kind string) bool {
-	of := 1
-	if s.cfg.Shard != nil { // what is read is the whole kind
-		of = s.cfg.Shard.Of
-	}
+	of := max(1, s.cfg.Shard.Of) // what is read is the whole kind
 	return kind == kindNode || of*len(s.set.Cache.ExpectedKeys(kind)) <= smallKind
 }
 
@@ -89,8 +86,7 @@ func (s *Synchronizer) suspects(ctx context.Context, kind string, whole, first b
 	keys := s.set.Cache.ExpectedKeys(kind)
 	touched, end := s.set.Pipeline.Trace(kind)
 	defer end()
-	seen := make(map[object.Key]struct{}, len(keys))
-	others := rows{}
+	seen, seed := make(map[uint64]struct{}, len(keys)), maphash.MakeSeed() // most may be of other shards: hashes are enough
 	var leftovers []suspect
 	add := func(x suspect) {
 		if touched(x.Key) {
@@ -112,20 +108,17 @@ func (s *Synchronizer) suspects(ctx context.Context, kind string, whole, first b
 		if k.Namespace == "" {
 			k.Namespace = s.cfg.Namespace
 		}
-		if _, known := seen[k]; known {
+		hash := maphash.Comparable(seed, k)
+		if _, known := seen[hash]; known {
 			return false
 		}
-		e, expected := s.set.Cache.Expectation(k)
-		if !expected && !s.holds(k, r.Data) { // most rows, of which a hash is enough
-			return others.add(k)
-		}
-		seen[k] = struct{}{}
-		switch {
+		seen[hash] = struct{}{}
+		switch e, expected := s.set.Cache.Expectation(k); {
 		case expected:
 			if x, differs := s.judge(k, e, r.Data, whole, len(keys)); differs {
 				add(x)
 			}
-		case s.ours(kind, r.Data):
+		case s.holds(k, r.Data) && s.ours(kind, r.Data):
 			if x, ok := s.leftover(k, r.Data); ok {
 				add(x)
 			}
@@ -135,7 +128,7 @@ func (s *Synchronizer) suspects(ctx context.Context, kind string, whole, first b
 	if err != nil {
 		return outcome{err: err}
 	}
-	keys = slices.DeleteFunc(keys, func(k object.Key) bool { _, found := seen[k]; return found })
+	keys = slices.DeleteFunc(keys, func(k object.Key) bool { _, found := seen[maphash.Comparable(seed, k)]; return found })
 	out.suspects = slices.Grow(out.suspects, len(keys))
 	for _, k := range keys {
 		if e, is := s.set.Cache.Expectation(k); is {
@@ -243,30 +236,14 @@ func (s *Synchronizer) fields(kind string, whole bool) string {
 	return fields
 }
 
-// rows are records of which only their identity is kept.
-type rows map[uint64]struct{}
-
-var rowsSeed = maphash.MakeSeed()
-
-// add reports whether a record is new.
-func (r rows) add(k object.Key) bool {
-	hash := maphash.Comparable(rowsSeed, k)
-	_, known := r[hash]
-	r[hash] = struct{}{}
-	return !known
-}
-
 // holds reports whether a record that no object was cached for is of this shard. By uid, one without any is of none: it
 // could only be removed with whatever has the name by then.
 func (s *Synchronizer) holds(k object.Key, record []byte) bool {
-	switch {
-	case s.cfg.Shard == nil:
-		return true
-	case !s.cfg.Shard.ByUID:
-		return s.cfg.Shard.Holds(k, "")
+	if s.cfg.Shard.ByUID {
+		m, err := object.Scan(record)
+		return err == nil && m.UID != "" && s.cfg.Shard.Holds(k.Namespace, k.Name, m.UID)
 	}
-	m, err := object.Scan(record)
-	return err == nil && m.UID != "" && s.cfg.Shard.Holds(k, m.UID)
+	return s.cfg.Shard.Holds == nil || s.cfg.Shard.Holds(k.Namespace, k.Name, "")
 }
 
 // ours reports whether such a record is this watcher's to remove: with a label selector for the kind, what it does not
@@ -293,7 +270,7 @@ func ownKind(kind string) string {
 func (s *Synchronizer) leftover(k object.Key, record []byte) (suspect, bool) {
 	m, err := object.Scan(record)
 	x := suspect{Key: k, leftover: true, version: m.Version()}
-	if s.cfg.Shard != nil && s.cfg.Shard.ByUID {
+	if s.cfg.Shard.ByUID {
 		x.row = strings.Clone(m.UID)
 	}
 	if k.Namespace != "" || s.set.Cache.ClusterScoped(k.Kind) {

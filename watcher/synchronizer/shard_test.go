@@ -11,10 +11,10 @@ import (
 )
 
 // half is one of two shards: what begins with 0 or 1, the name or the uid.
-func half(index int, byUID bool) *Shard {
-	return &Shard{Of: 2, ByUID: byUID, Holds: func(k object.Key, uid string) bool {
+func half(index int, byUID bool) Shard {
+	return Shard{Of: 2, ByUID: byUID, Holds: func(_, name, uid string) bool {
 		if !byUID {
-			uid = k.Name
+			uid = name
 		}
 		return strings.HasPrefix(uid, fmt.Sprint(index))
 	}}

@@ -52,10 +52,8 @@ type Cache interface {
 	Unreadable(object.Key) bool
 	// ExpectedKeys are the keys of a kind that storage should hold.
 	ExpectedKeys(kind string) []object.Key
-	// Repair hands the object's latest state, or its deletion, to the pipeline.
-	Repair(ctx context.Context, k object.Key) error
-	// RepairRow is Repair with a deletion that names the uid of the record.
-	RepairRow(ctx context.Context, k object.Key, uid string) error
+	// Repair hands the object's latest state, or its deletion, which names the uid, to the pipeline.
+	Repair(ctx context.Context, k object.Key, uid string) error
 	// Remove hands over a deletion of what no object of a collected kind can be the cause of.
 	Remove(ctx context.Context, k object.Key, uid string) error
 }
@@ -98,8 +96,8 @@ type Config struct {
 	Name string
 	// Family begins the names of the records of watchers that divide the objects, see register; "" is Name.
 	Family string
-	// Shard is the part of the objects that is this watcher's, nil: all.
-	Shard *Shard
+	// Shard is the part of the objects that is this watcher's; zero: all.
+	Shard Shard
 	// Rules identify how objects are sent: if they differ from those by which storage
 	// is known to be written, first lists are compared whole. "" never are.
 	Rules string
@@ -108,8 +106,8 @@ type Config struct {
 // Shard is one of several parts.
 type Shard struct {
 	Of int // how many there are
-	// Holds reports whether a record is of this part. Without a uid it is of none where that decides.
-	Holds func(k object.Key, uid string) bool
+	// Holds reports whether a record is of this part; nil: each is.
+	Holds func(namespace, name, uid string) bool
 	// ByUID says that the uid decides: other objects of the same name may be of other parts.
 	ByUID bool
 }

@@ -126,7 +126,9 @@ func (w *world) SyncedKinds() []string {
 
 func (w *world) ClusterScoped(kind string) bool { return kind == "Node" && w.Collected(kind) }
 
-func (w *world) Remove(ctx context.Context, k object.Key, _ string) error { return w.Repair(ctx, k) }
+func (w *world) Remove(ctx context.Context, k object.Key, _ string) error {
+	return w.Repair(ctx, k, "")
+}
 
 func (w *world) RetireKind(string) {}
 
@@ -171,22 +173,14 @@ func (w *world) ExpectedKeys(kind string) []object.Key {
 	return out
 }
 
-// RepairRow removes only what has the uid.
-func (w *world) RepairRow(ctx context.Context, k object.Key, uid string) error {
-	w.mu.Lock()
-	m, err := object.Scan([]byte(w.records[k]))
-	_, cached := w.cache[k]
-	w.mu.Unlock()
-	if !cached && (err != nil || m.UID != uid) {
-		return nil
-	}
-	return w.Repair(ctx, k)
-}
-
-func (w *world) Repair(_ context.Context, k object.Key) error {
+// Repair removes only what has the uid, if there is one.
+func (w *world) Repair(_ context.Context, k object.Key, uid string) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	raw, ok := w.cache[k]
+	if m, err := object.Scan([]byte(w.records[k])); !ok && uid != "" && (err != nil || m.UID != uid) {
+		return nil
+	}
 	w.repairs = append(w.repairs, k.String())
 	if _, known := w.firstOf[k.Kind]; !known && w.firstOf != nil {
 		w.firstOf[k.Kind] = time.Since(w.began)
