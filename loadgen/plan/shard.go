@@ -38,7 +38,7 @@ func (s Shard) String() string { return fmt.Sprintf("%d/%d", s.Index, s.Of) }
 // Divides reports whether others send the rest of the plan.
 func (s Shard) Divides() bool { return s.Of > 1 }
 
-// First reports whether the shard makes and removes what belongs to no entry of the plan, such as namespaces.
+// First reports whether the shard makes and removes what is of no operation, such as namespaces.
 func (s Shard) First() bool { return s.Index == 1 }
 
 // Share is this shard's part of a limit for all, rounded up.

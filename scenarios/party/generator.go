@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"strconv"
+	"syscall"
 	"time"
 
 	"github.com/watchbench/watchbench/internal/units"
@@ -187,13 +188,12 @@ func (g *Generator) Reached(ctx context.Context, phase string, limit time.Durati
 		} else if _, ended := errors.AsType[*ExitError](err); err != nil && !ended {
 			return err // in vain, or interrupted
 		}
-		if err == nil {
-			continue
+		if err != nil {
+			if failed++; phase != PhaseLoaded || failed == len(g.Parts) {
+				return err
+			}
+			run.Failure = cmp.Or(said.Error, err.Error())
 		}
-		if failed++; phase != PhaseLoaded || failed == len(g.Parts) {
-			return err
-		}
-		run.Failure = cmp.Or(said.Error, err.Error())
 	}
 	return nil
 }
@@ -205,7 +205,6 @@ func (g *Generator) Said(phase string) (sum Line) {
 		p.hasSaid(phase, &l)
 		sum.Phase, sum.Finished = cmp.Or(sum.Phase, l.Phase), max(sum.Finished, l.Finished)
 		sum.Planned, sum.Done, sum.Fraction = sum.Planned+l.Planned, sum.Done+l.Done, sum.Fraction+l.Fraction
-		sum.Error = cmp.Or(sum.Error, l.Error)
 	}
 	sum.Fraction /= float64(len(g.Parts))
 	return sum
@@ -231,6 +230,9 @@ func (g *Generator) End(ctx context.Context) (err error) {
 			line = "done" // one is enough
 		}
 		_ = p.stdin.Close()
+		if !p.hasSaid(PhaseLoaded, nil) { // it waits for no line, perhaps for a shard
+			p.Signal(syscall.SIGTERM)
+		}
 	}
 	for i, p := range g.Parts {
 		select {
