@@ -20,8 +20,8 @@ func TestUIDsSpread(t *testing.T) {
 			t.Fatalf("%q", uid)
 		}
 		seen[uid] = true
-		for shard, r := range kubeapi.Split(4) {
-			if r.Holds(uid) {
+		for shard, r := range kubeapi.Split(4, kubeapi.ByUID) {
+			if r.Holds("", "", uid) {
 				of[shard]++
 			}
 		}

@@ -33,10 +33,8 @@ func newTenures(m *Meta, leases []history.Lease) *tenures {
 	if m.Shards == 0 || len(leases) == 0 {
 		return nil
 	}
-	t := &tenures{held: make([][]tenure, m.Shards), unseen: make([][]window, m.Shards)}
-	for _, r := range kubeapi.Split(m.Shards) {
-		t.of = append(t.of, kubeapi.Shard{Range: r, By: cmp.Or(m.ShardBy, kubeapi.ByName)})
-	}
+	t := &tenures{of: kubeapi.Split(m.Shards, cmp.Or(m.ShardBy, kubeapi.ByName)), held: make([][]tenure, m.Shards),
+		unseen: make([][]window, m.Shards)}
 	last := make([]*history.Lease, m.Shards)
 	for i := range leases {
 		if l := &leases[i]; l.Shard < len(last) {

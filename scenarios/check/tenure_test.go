@@ -30,7 +30,7 @@ func TestTenures(t *testing.T) {
 	name := func(by kubeapi.By, shard int) (uid, name string) { // of shard 0 or 1 of two
 		for i := range 1000 {
 			uid, name = fmt.Sprint(i, "-uid"), fmt.Sprint(i, "-pod")
-			if (kubeapi.Shard{Range: kubeapi.Split(2)[shard], By: by}).Holds("ns", name, uid) {
+			if kubeapi.Split(2, by)[shard].Holds("ns", name, uid) {
 				return uid, name
 			}
 		}
