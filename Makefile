@@ -73,7 +73,7 @@ pods-test: ## run parties as Pods on a kind cluster, through all that can happen
 .PHONY: k6-image
 k6-image: ## build the image k6:dev for deploy/load with Docker (IMAGES=tag)
 	CGO_ENABLED=0 $(GO) build -trimpath -ldflags '-s -w $(LDFLAGS)' -o $(BIN)/image/ ./cmd/k6
-	docker build -q -f deploy/Dockerfile --target k6 -t k6:$(IMAGES) $(BIN)/image
+	docker build -q -f deploy/load/Dockerfile -t k6:$(IMAGES) $(BIN)/image
 
 .PHONY: deploy-test
 deploy-test: ## run the images and manifests of deploy/ on a kind cluster (needs Docker and a kind node image)
