@@ -10,6 +10,7 @@ import (
 	"io/fs"
 	"net"
 	"net/http"
+	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -147,14 +148,14 @@ func (a *Agent) kill() {
 func (a *Agent) handler() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("POST /start", a.postStart)
-	mux.HandleFunc("POST /stdin", a.inTurn(func(part []byte) { // one that has ended, or closed it, takes no more
+	mux.HandleFunc("POST /stdin", a.inTurn(func(_ url.Values, part []byte) { // a party that has ended takes no more
 		if len(part) == 0 {
 			_ = a.stdin.Close()
 		}
 		_, _ = a.stdin.Write(part)
 	}))
-	mux.HandleFunc("POST /signal", a.inTurn(func(text []byte) { // one that has ended needs none
-		if n, err := strconv.Atoi(string(text)); err == nil {
+	mux.HandleFunc("POST /signal", a.inTurn(func(q url.Values, _ []byte) { // one that has ended needs none
+		if n, err := strconv.Atoi(q.Get("signal")); err == nil {
 			_ = a.cmd.Process.Signal(syscall.Signal(n))
 		}
 	}))
@@ -253,11 +254,12 @@ func (a *Agent) wait(cmd *exec.Cmd) {
 }
 
 // inTurn handles requests that are numbered from 1 on; one that comes again has no effect.
-func (a *Agent) inTurn(do func(body []byte)) http.HandlerFunc {
+func (a *Agent) inTurn(do func(query url.Values, body []byte)) http.HandlerFunc {
 	var mu sync.Mutex // serialises them; held while the party does not read
 	taken := 0
 	return func(w http.ResponseWriter, r *http.Request) {
-		seq, err := strconv.Atoi(r.URL.Query().Get("seq"))
+		query := r.URL.Query()
+		seq, err := strconv.Atoi(query.Get("seq"))
 		body, readErr := io.ReadAll(http.MaxBytesReader(w, r.Body, maxInput))
 		a.mu.Lock()
 		running := a.cmd != nil
@@ -271,7 +273,7 @@ func (a *Agent) inTurn(do func(body []byte)) http.HandlerFunc {
 			http.Error(w, fmt.Sprintf("no party, or not number %d: %v", taken+1, err), http.StatusBadRequest)
 		case seq == taken+1:
 			taken = seq
-			do(body)
+			do(query, body)
 		}
 	}
 }

@@ -223,7 +223,7 @@ func TestSignalArrivesOnce(t *testing.T) {
 		}
 		await(t, p, "ready\nterminated\n") // the kernel merges those that are not taken yet
 	}
-	if err := p.pass(t.Context(), "/stdin", 1, nil); err != nil { // closes it
+	if err := p.pass(t.Context(), 1, nil); err != nil { // closes it
 		t.Fatal(err)
 	}
 	if end := p.ended(t); end.Code != 3 {
@@ -240,7 +240,7 @@ func TestInputArrivesOnce(t *testing.T) {
 	p.play(t, p.agentClient, "chatters", filepath.Join(p.dir, "result"))
 	for seq, part := range []string{"a\n", "b\n", ""} { // the last one closes it
 		for range 3 {
-			if err := p.pass(t.Context(), "/stdin", seq+1, []byte(part)); err != nil {
+			if err := p.pass(t.Context(), seq+1, []byte(part)); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -327,8 +327,8 @@ func TestAgentRefuses(t *testing.T) {
 	refused("no party", p.signal(ctx, 1, 15), http.StatusBadRequest)
 	p.play(t, p.agentClient, "obeys", filepath.Join(p.dir, "note"), "1")
 	p.play(t, p.agentClient, "obeys", filepath.Join(p.dir, "note"), "1") // the same once more
-	refused("a gap", p.pass(ctx, "/stdin", 5, []byte("x")), http.StatusBadRequest)
-	refused("too much", p.pass(ctx, "/stdin", 1, make([]byte, maxInput+1)), http.StatusRequestEntityTooLarge)
+	refused("a gap", p.pass(ctx, 5, []byte("x")), http.StatusBadRequest)
+	refused("too much", p.pass(ctx, 1, make([]byte, maxInput+1)), http.StatusRequestEntityTooLarge)
 	for _, path := range []string{"/etc/passwd", "../x", "link"} { // the token of a ServiceAccount, say
 		if path == "link" {
 			if err := os.Symlink("/etc/passwd", filepath.Join(p.dir, path)); err != nil {

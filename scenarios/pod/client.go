@@ -90,13 +90,13 @@ func (c *agentClient) start(ctx context.Context, s Start) error {
 	return c.post(ctx, "/start", nil, body)
 }
 
-// pass sends the seq-th part of the party's input, of which an empty one is the end, or its seq-th signal.
-func (c *agentClient) pass(ctx context.Context, path string, seq int, body []byte) error {
-	return c.post(ctx, path, url.Values{"seq": {strconv.Itoa(seq)}}, body)
+// pass sends the seq-th part of the party's input; an empty one is its end.
+func (c *agentClient) pass(ctx context.Context, seq int, part []byte) error {
+	return c.post(ctx, "/stdin", url.Values{"seq": {strconv.Itoa(seq)}}, part)
 }
 
 func (c *agentClient) signal(ctx context.Context, seq, signal int) error {
-	return c.pass(ctx, "/signal", seq, strconv.AppendInt(nil, int64(signal), 10))
+	return c.post(ctx, "/signal", url.Values{"seq": {strconv.Itoa(seq)}, "signal": {strconv.Itoa(signal)}}, nil)
 }
 
 // feed passes in on to the party's standard input, and its end.
@@ -104,13 +104,13 @@ func (c *agentClient) feed(ctx context.Context, in io.Reader) error {
 	for buf, seq := make([]byte, 32<<10), 1; ; {
 		n, readErr := in.Read(buf)
 		if n > 0 {
-			if err := c.pass(ctx, "/stdin", seq, buf[:n]); err != nil {
+			if err := c.pass(ctx, seq, buf[:n]); err != nil {
 				return err
 			}
 			seq++
 		}
 		if readErr != nil {
-			return c.pass(ctx, "/stdin", seq, nil)
+			return c.pass(ctx, seq, nil)
 		}
 	}
 }

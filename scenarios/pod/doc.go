@@ -1,16 +1,16 @@
 // Package pod runs the parties of a run as Pods: what a process is on one machine, a Pod is in a cluster.
 //
-// A party in a cluster is two things. Its stand-in (Standin, watchbench pod) is the local process that the runner starts
-// in its place. Its Job has the party's image and an agent (Agent, watchbench agent), which starts the party. Stand-in
+// A party in a cluster is two things. Its stand-in (Standin, watchbench pod) is the local process that the runner
+// starts in its place. Its Job has the party's image and an agent (Agent, watchbench agent), which starts the party. Stand-in
 // and agent talk HTTP through the API server's port forwarding; the agent listens on the Pod's loopback only. So:
 //
 //  1. Input, output, signals, files and the exit code are those of a local process. Over connections that break nothing
-//     is lost and nothing is double: output has offsets, input and signals have numbers. A signal that ends the party is
-//     told as 128 and its number, as shells have it.
-//  2. A Pod that is evicted, killed for its memory, restarted, deleted, or that cannot be reached for Silence, is not an
-//     end of the party: the stand-in ends with ExitLost and says which. The Pod is never started a second time.
-//  3. Nothing stays. A stand-in removes its Job, and Anchored what is left. If both are killed, an agent that nobody asks
-//     for Silence has its party end (a generator then removes its namespaces), a Job whose Pod never ran meets its
+//     is lost and nothing is double: output has offsets, input and signals have numbers. A signal that ends the party
+//     is told as 128 and its number, as shells have it.
+//  2. A Pod that is evicted, killed for its memory, restarted, deleted, or that cannot be reached for Silence, is not
+//     an end of the party: the stand-in ends with ExitLost and says which. The Pod is never started a second time.
+//  3. Nothing stays. A stand-in removes its Job, and Anchored what is left. If both are killed, an agent that nobody
+//     asks for Silence has its party end (a generator then removes its namespaces), a Job whose Pod never ran meets its
 //     deadline, and the cluster removes Jobs that have ended: after five minutes there are none.
 //  4. Pods meet the restricted Pod Security level, and have a ServiceAccount only if the party talks to the API server.
 //     RBAC prints the least rights; Preflight says within 30 s what a cluster lacks, as bad input.

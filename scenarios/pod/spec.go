@@ -41,8 +41,8 @@ type Placed struct {
 	Limits  map[string]string `json:"limits"`  // by resource
 }
 
-// ExitLost is a stand-in's exit code if the Pod was evicted, killed for its memory, restarted, deleted or lost. The last
-// line on its standard error says which.
+// ExitLost is a stand-in's exit code if the Pod was evicted, killed for its memory, restarted, deleted or lost. The
+// last line on its standard error says which.
 const ExitLost = 70
 
 // Read reads a Spec.
