@@ -55,8 +55,8 @@ type register struct {
 
 const memberInfix = "-shard-"
 
-// Member is the name of the record of one of the watchers that divide the objects of a name. Each removes what is of its
-// part. They claim nothing against each other, whatever their number, and a new one takes over what others know.
+// Member is the name of the record of one of the watchers that divide the objects of a name. Each removes what is of
+// its part. They claim nothing against each other, whatever their number, and a new one takes over what others know.
 func Member(name string, index, of int) string {
 	return fmt.Sprintf("%s%s%d-of-%d", name, memberInfix, index, of)
 }
