@@ -60,8 +60,8 @@ func (o *owners) forget(pod object.Key) {
 	}
 }
 
-// followOwners has the ReplicaSets of all shards followed once Pods and ReplicaSets are both collected: a Pod's workload
-// is known by the ReplicaSet, which may be of another shard. The sessions of a process share one cache of them.
+// followOwners has the ReplicaSets of all shards followed once Pods and ReplicaSets are both collected: a Pod's
+// workload is known by the ReplicaSet, which may be of another shard. The sessions of a process share one cache.
 func (c *copying) followOwners() {
 	if c.owners.collector == c.collector || !c.collector.Collected(kindPod) {
 		return

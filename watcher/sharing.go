@@ -43,7 +43,7 @@ func newSharing(w wanted, set Settings, kube *rest.Config) (*sharing, error) {
 	s := &sharing{wanted: w, set: set, kube: kube}
 	c, err := w.election()
 	if err == nil {
-		s.group, err = leader.NewGroup(c, leader.Plan{Shards: w.cfg.Shards, By: string(w.cfg.ShardBy)}, kube, set.Logger)
+		s.group, err = leader.NewGroup(c, w.cfg.Shards, string(w.cfg.ShardBy), kube, set.Logger)
 	}
 	if err != nil {
 		return nil, &InputError{Key: "leaderElection", Err: err}

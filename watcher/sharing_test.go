@@ -144,7 +144,7 @@ func sharingReplica(t *testing.T, env *clustertest.Env, ns, storage string, by k
 		t.Fatal(err)
 	}
 	c.LeaseDuration, c.RenewDeadline, c.RetryPeriod, c.RequestTimeout = 6*time.Second, 4*time.Second, 200*time.Millisecond, 1500*time.Millisecond
-	if w.sharing.group, err = leader.NewGroup(c, leader.Plan{Shards: 4, By: string(by)}, env.Config, NewLogger(t.Output(), 0)); err != nil {
+	if w.sharing.group, err = leader.NewGroup(c, 4, string(by), env.Config, NewLogger(t.Output(), 0)); err != nil {
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithCancel(context.Background())

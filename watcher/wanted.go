@@ -93,9 +93,8 @@ func (w wanted) comparison() (synchronizer.Config, error) {
 	sc.Namespace = w.cfg.WatchResource.Namespace
 	sc.Name = stateName(w.cfg)
 	sc.Rules = w.sendingRules()
-	sc.Family = sc.Name // also without shards: former ones may have left records
 	if w.shard != nil {
-		sc.Name = synchronizer.FamilyMember(sc.Family, w.index, w.cfg.Shards)
+		sc.Name = synchronizer.Member(sc.Name, w.index, w.cfg.Shards)
 		sc.Shard = synchronizer.Shard{Of: w.cfg.Shards, Holds: w.shard.Holds, ByUID: w.byUID()}
 	}
 	sc.Selectors = map[string]labels.Selector{}

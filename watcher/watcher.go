@@ -84,7 +84,8 @@ func New(cfg config.Config, filter config.Filter, s Settings) (*Watcher, error) 
 		return nil, &InputError{Key: "metric_port",
 			Err: fmt.Errorf("%d is the port of health, too (key port): health and metrics need a port each", cfg.Port)}
 	}
-	w := &Watcher{wanted: wanted{cfg: cfg, filter: filter}, log: s.Logger, listen: s.Listen, registry: prometheus.NewRegistry()}
+	w := &Watcher{wanted: wanted{cfg: cfg, filter: filter}, log: s.Logger, listen: s.Listen,
+		registry: prometheus.NewRegistry()}
 	w.reloads = newReloads(w.registry)
 	kube := s.Kube
 	var err error

@@ -47,13 +47,13 @@
 //
 // # Shards
 //
-// A Group of replicas with the same Plan of N shards has N Leases for these, N for places of members, and one, the
-// plan's, that is named as without shards. It promises of each shard what is promised above, and:
+// Replicas with the same plan, N shards and a rule, have N Leases for these, N for places of members, and one, the
+// plan's, that is named as without shards. A Group promises of each shard what is promised above, and:
 //
-//  7. The plan's Lease has one holder name per Plan, which all replicas with that renew, and a Permit needs a renewal of it
-//     by this process as it does one of the shard's. So replicas with another Plan, whose shards would overlap, and such
-//     without shards, whatever their release, are excluded by 1. to 5., until all of this Plan are gone and the Lease has
-//     passed: no replica knows to be the last, so none gives it back.
+//  7. The plan's Lease has one holder name per plan, which all replicas with that renew, and a Permit needs a renewal
+//     of it by this process as it does one of the shard's. So replicas with another plan, whose shards would overlap,
+//     and such without shards, whatever their release, are excluded by 1. to 5., until all of this plan are gone and
+//     the Lease has passed: no replica knows to be the last, so none gives it back.
 //  8. A shard that is lost ends alone. The process goes on, unlike a leader without shards: each holding has parts and
 //     an identity of its own, so it waits for its own former Lease like anybody, and nothing of the former holding
 //     can leave. A process that was frozen loses all, and joins anew.

@@ -121,27 +121,18 @@ func (e *Elector) Trouble() error {
 
 // New connects to nothing.
 func New(c Config, kube *rest.Config, log *slog.Logger) (*Elector, error) {
-	client, base, err := connect(c, kube)
-	if err != nil {
-		return nil, err
-	}
-	return newElector(c, client, base, log), nil
-}
-
-// connect makes a client with connections of its own.
-func connect(c Config, kube *rest.Config) (client *http.Client, base string, err error) {
 	kube = rest.CopyConfig(kube)
 	// A connection that times out ends with its request only in HTTP/1.1: one of HTTP/2
 	// would take the next tries too, until its pings find out.
 	kube.NextProtos = []string{"http/1.1"}
-	if kube.Dial == nil && kube.Transport == nil {
+	if kube.Dial == nil && kube.Transport == nil { // connections of its own
 		kube.Dial = (&net.Dialer{Timeout: c.RequestTimeout}).DialContext
 	}
-	client, at, err := call.APIServer(kube)
+	client, base, err := call.APIServer(kube)
 	if err != nil {
-		return nil, "", fmt.Errorf("leader election: %w", err)
+		return nil, fmt.Errorf("leader election: %w", err)
 	}
-	return client, strings.TrimSuffix(at.String(), "/"), nil
+	return newElector(c, client, strings.TrimSuffix(base.String(), "/"), log), nil
 }
 
 func newElector(c Config, client *http.Client, base string, log *slog.Logger) *Elector {

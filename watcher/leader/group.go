@@ -19,21 +19,13 @@ import (
 // MostShards bounds the shards of a Group: each is a Lease and, on its holder, a connection to the apiserver.
 const MostShards = 64
 
-// Plan is how the work is divided. Replicas with different plans do not work at the same time.
-type Plan struct {
-	Shards int
-	By     string // by which rule
-}
-
-// identity is what all replicas with a plan hold its Lease as.
-func (p Plan) identity() string { return fmt.Sprintf("%d-shards-by-%s", p.Shards, p.By) }
-
 // Group shares out shards among replicas, see the package's doc.
 type Group struct {
-	cfg      Config // Name and Identity are the plan's and this replica's
-	division Plan
-	log      *slog.Logger
-	base     string // apiserver URL
+	cfg    Config // Name is the plan's, Identity this replica's
+	shards int
+	by     string // the rule
+	log    *slog.Logger
+	base   string // apiserver URL
 	// Of the shards, the plan and the table. A connection each: no request may wait for another one's dead connection.
 	clients []*http.Client
 
@@ -46,28 +38,22 @@ type Group struct {
 }
 
 // NewGroup connects to nothing. The Leases are c.Name, for the plan in force, and with suffixes those of shards and
-// members.
-func NewGroup(c Config, p Plan, kube *rest.Config, log *slog.Logger) (*Group, error) {
-	var clients []*http.Client
-	var base string
-	for range p.Shards + 2 {
-		client, at, err := connect(c, kube)
+// members. Replicas with another number of shards, or another rule by which they are divided, do not work meanwhile.
+func NewGroup(c Config, shards int, by string, kube *rest.Config, log *slog.Logger) (*Group, error) {
+	g := &Group{cfg: c, shards: shards, by: by, log: log, contact: contact{asking: rate.Sometimes{Interval: says}}}
+	for range shards + 2 {
+		e, err := New(c, kube, log)
 		if err != nil {
 			return nil, err
 		}
-		clients, base = append(clients, client), at
+		g.clients, g.base = append(g.clients, e.api.client), e.api.base
 	}
-	return newGroup(c, p, clients, base, log), nil
-}
-
-func newGroup(c Config, p Plan, clients []*http.Client, base string, log *slog.Logger) *Group {
-	return &Group{cfg: c, division: p, log: log, base: base, clients: clients,
-		contact: contact{asking: rate.Sometimes{Interval: says}}}
+	return g, nil
 }
 
 // seats calls the apiserver about the Leases of members.
 func (g *Group) seats(name string) leases {
-	return leases{client: g.clients[g.division.Shards+1], base: g.base, namespace: g.cfg.Namespace, name: name,
+	return leases{client: g.clients[g.shards+1], base: g.base, namespace: g.cfg.Namespace, name: name,
 		group: g.cfg.Name, timeout: g.cfg.RequestTimeout}
 }
 
@@ -114,12 +100,12 @@ func (g *Group) Run(ctx context.Context, lead func(context.Context, *Holding) er
 	}
 	for {
 		c := g.cfg
-		c.Identity, c.Shared = g.division.identity(), true
-		plan := newElector(c, g.clients[g.division.Shards], g.base, g.log)
+		c.Identity, c.Shared = fmt.Sprintf("%d-shards-by-%s", g.shards, g.by), true
+		plan := newElector(c, g.clients[g.shards], g.base, g.log)
 		g.plan.Store(plan)
 		var failed error
 		err := plan.Run(ctx, func(ctx context.Context) error {
-			t := table{Group: g, plan: plan, shards: g.division.Shards, lead: lead, giving: -1, seen: map[string]*sight{},
+			t := table{Group: g, plan: plan, lead: lead, giving: -1, seen: map[string]*sight{},
 				held: map[int]context.CancelFunc{}, free: map[int]time.Time{}, ended: make(chan ending)}
 			failed = t.run(ctx)
 			return failed
@@ -134,9 +120,8 @@ func (g *Group) Run(ctx context.Context, lead func(context.Context, *Holding) er
 // table is one term of a replica in a group. Only run's goroutine uses it.
 type table struct {
 	*Group
-	plan   *Elector
-	shards int
-	lead   func(context.Context, *Holding) error
+	plan *Elector
+	lead func(context.Context, *Holding) error
 
 	listed  map[string]*lease // by the last look
 	seen    map[string]*sight // by name

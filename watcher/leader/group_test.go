@@ -142,11 +142,10 @@ func (l *ledger) start(s http.RoundTripper, id string, shards int) *replica {
 	c := For(10 * time.Second)
 	c.Namespace, c.Name, c.Identity = "ns", "k8s-watch", id
 	w := &way{next: s}
-	clients := make([]*http.Client, shards+2)
-	for i := range clients {
-		clients[i] = &http.Client{Transport: w}
+	g, err := NewGroup(c, shards, "name", &rest.Config{Host: "http://apiserver", Transport: w}, slog.New(slog.DiscardHandler))
+	if err != nil {
+		l.t.Fatal(err)
 	}
-	g := newGroup(c, Plan{shards, "name"}, clients, "http://apiserver", slog.New(slog.DiscardHandler))
 	ctx, cancel := context.WithCancel(l.t.Context())
 	done := make(chan error, 1)
 	go func() {
@@ -427,7 +426,7 @@ func TestRealGroup(t *testing.T) {
 		c := For(0)
 		c.Namespace, c.Name, c.Identity = ns, "k8s-watch", id
 		c.LeaseDuration, c.RenewDeadline, c.RetryPeriod, c.RequestTimeout = 3*time.Second, 2*time.Second, 200*time.Millisecond, 900*time.Millisecond
-		g, err := NewGroup(c, Plan{3, "name"}, rest.CopyConfig(env.Config), slog.New(slog.DiscardHandler))
+		g, err := NewGroup(c, 3, "name", rest.CopyConfig(env.Config), slog.New(slog.DiscardHandler))
 		if err != nil {
 			t.Fatal(err)
 		}

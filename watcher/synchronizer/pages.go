@@ -86,7 +86,8 @@ func (s *Synchronizer) suspects(ctx context.Context, kind string, whole, first b
 	keys := s.set.Cache.ExpectedKeys(kind)
 	touched, end := s.set.Pipeline.Trace(kind)
 	defer end()
-	seen, seed := make(map[uint64]struct{}, len(keys)), maphash.MakeSeed() // most may be of other shards: hashes are enough
+	// Most may be of other shards: hashes are enough.
+	seen, seed := make(map[uint64]struct{}, len(keys)), maphash.MakeSeed()
 	var leftovers []suspect
 	add := func(x suspect) {
 		if touched(x.Key) {

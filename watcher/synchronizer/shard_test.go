@@ -84,7 +84,7 @@ func TestShardsKinds(t *testing.T) {
 	part := func(index, of int, kinds ...string) *Synchronizer {
 		w.kinds = kinds
 		s := w.synchronizer(t, func(c *Config) {
-			c.Family, c.Name, c.Shard = "x", FamilyMember("x", index, of), half(index, false)
+			c.Name, c.Shard = Member("x", index, of), half(index, false)
 		})
 		s.set.Complete = func() bool { return complete }
 		return s

@@ -44,29 +44,28 @@ type memory struct {
 // register reads the records of this name and of others.
 type register struct {
 	name, rules string
-	// family is the common prefix of the records of watchers that divide the objects, whatever their number; each removes
-	// what belongs to its part. They claim nothing against each other, and a new one takes over what others know.
-	// For a watcher of all objects it is name.
-	family   string
-	pageSize int
-	storage  Storage
-	log      *slog.Logger
+	pageSize    int
+	storage     Storage
+	log         *slog.Logger
 
 	asking  chan struct{} // size 1: full once somebody asks what changed is
 	asked   chan struct{} // closed when changed is known
 	changed bool          // see rulesChanged
 }
 
-// related reports whether a record is of the same family.
-func (r *register) related(name string) bool {
-	return name == r.family || strings.HasPrefix(name, r.family+familyInfix)
+const memberInfix = "-shard-"
+
+// Member is the name of the record of one of the watchers that divide the objects of a name. Each removes what is of
+// its part. They claim nothing against each other, whatever their number, and a new one takes over what others know.
+func Member(name string, index, of int) string {
+	return fmt.Sprintf("%s%s%d-of-%d", name, memberInfix, index, of)
 }
 
-const familyInfix = "-shard-"
-
-// FamilyMember is the name of the record of a part.
-func FamilyMember(family string, index, of int) string {
-	return fmt.Sprintf("%s%s%d-of-%d", family, familyInfix, index, of)
+// related reports whether a record is of such a watcher, or of one of all objects of the name.
+func (r *register) related(name string) bool {
+	other, _, _ := strings.Cut(name, memberInfix)
+	own, _, _ := strings.Cut(r.name, memberInfix)
+	return other == own
 }
 
 // inherited are the kinds that related records name. Rules are not: nobody knows who wrote the rows of this part.
@@ -118,7 +117,7 @@ func (r *register) remembered(ctx context.Context) (was state, found bool, err e
 				"error", err)
 			return state{}, false, nil
 		}
-	} else if r.family != r.name {
+	} else if strings.Contains(r.name, memberInfix) {
 		was, err = r.inherited(ctx)
 	}
 	return was, found, err

@@ -1,7 +1,6 @@
 package synchronizer
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -94,8 +93,6 @@ type Config struct {
 	// Name is the record's in which the kinds are remembered. Watchers that share a
 	// cluster by kinds should have one each; "" remembers nothing.
 	Name string
-	// Family begins the names of the records of watchers that divide the objects, see register; "" is Name.
-	Family string
 	// Shard is the part of the objects that is this watcher's; zero: all.
 	Shard Shard
 	// Rules identify how objects are sent: if they differ from those by which storage
@@ -180,7 +177,7 @@ func New(cfg Config, set Settings) (*Synchronizer, error) {
 		memory: memory{asked: map[string]int{}, foreign: map[string]bool{}, removed: map[string]bool{},
 			done: map[string]bool{}},
 		kindStates: kindStates{of: map[string]*kindState{}}, wake: make(chan struct{}, 1), begun: make(chan struct{}, 1),
-		register: register{name: cfg.Name, family: cmp.Or(cfg.Family, cfg.Name), rules: cfg.Rules, pageSize: cfg.PageSize, storage: set.Storage, log: set.Logger,
+		register: register{name: cfg.Name, rules: cfg.Rules, pageSize: cfg.PageSize, storage: set.Storage, log: set.Logger,
 			asking: make(chan struct{}, 1), asked: make(chan struct{})},
 	}
 	s.named.Store(&map[string]bool{})
