@@ -18,6 +18,8 @@ type tenure struct {
 	lasts    int64 // of its Lease, as it was acquired
 	// to is when its last request may leave: when it gave the Lease back, when that expired, or when another had it.
 	to int64
+	// settles is up to when requests that it no longer awaited may arrive: the end of a Lease that it left to settle them.
+	settles int64
 }
 
 // tenures lists the holders of all shards. By name and namespace a row has one writer, by uid an object.
@@ -61,14 +63,15 @@ func (t *tenures) add(former, l *history.Lease) {
 		if l.Lasts >= now.lasts { // else it is given back, once what was sent last is settled
 			now.to += l.Lasts
 		}
+		now.settles = l.Renewed + l.Lasts
 	default:
 		if former != nil && l.Transitions > former.Transitions+1 {
 			t.unseen[l.Shard] = append(t.unseen[l.Shard], window{former.Time, l.Acquired})
 		}
 		if now != nil && l.Instance >= 0 { // a stranger keeps nobody from writing up to the end of its Lease
-			now.to = min(now.to, l.Acquired)
+			now.to, now.settles = min(now.to, l.Acquired), min(now.settles, l.Acquired)
 		}
-		t.held[l.Shard] = append(held, tenure{l.Instance, l.Holder, l.Acquired, l.Lasts, l.Renewed + l.Lasts})
+		t.held[l.Shard] = append(held, tenure{l.Instance, l.Holder, l.Acquired, l.Lasts, l.Renewed + l.Lasts, 0})
 	}
 }
 
@@ -106,9 +109,12 @@ func (t *tenures) judge(g *tally, e *ledger.Entry, k *keyState) {
 		return
 	}
 	g.judged++
+	// A client that had given up when its request arrived sent it before it left the Lease to settle such requests.
+	late := e.Gone != 0 && e.Gone <= e.Received+int64(fenceSlack)
 	holds := func(s int) bool {
 		return slices.ContainsFunc(t.held[s], func(x tenure) bool {
-			return x.instance == e.Instance && x.acquired <= e.Received && e.Received <= x.to+int64(fenceSlack)
+			return x.instance == e.Instance && x.acquired <= e.Received &&
+				(e.Received <= x.to+int64(fenceSlack) || late && e.Received <= x.settles)
 		})
 	}
 	if slices.ContainsFunc(all, holds) {

@@ -42,6 +42,7 @@ func TestTenures(t *testing.T) {
 		instance int
 		shard    int // of the object
 		delete   bool
+		gone     float64 // after how long its client gave up
 	}
 	both := []history.Lease{held(0, 0, 0, 0, 16, 0), held(1, 1, 0, 0, 16, 0), held(0, 0, 0, 10, 16, 0), held(1, 1, 0, 10, 16, 0)}
 	next := func(l ...history.Lease) []history.Lease { return append(append([]history.Lease{}, both...), l...) }
@@ -52,16 +53,20 @@ func TestTenures(t *testing.T) {
 		judged int64
 		fails  int64
 	}{
-		{"each its own", both, []write{{1, 0, 0, false}, {2, 1, 1, false}, {3, 0, 0, true}}, 3, 0},
-		{"another's shard", both, []write{{1, 0, 1, false}}, 1, 1},
-		{"a row of another's is removed", both, []write{{1, 1, 1, false}, {2, 0, 1, true}}, 2, 1},
-		{"before it had the Lease", next(held(1, 0, 30, 30, 16, 1)), []write{{29, 0, 1, false}, {31, 0, 1, false}}, 2, 1},
-		{"after another had it", next(held(1, 0, 27, 27, 16, 1)), []write{{25, 1, 1, false}, {28, 1, 1, false}}, 2, 1},
-		{"after it expired", both, []write{{27, 0, 0, false}}, 1, 1},
-		{"after it was given back", next(held(0, nobody, 0, 12, 1, 0)), []write{{11, 0, 0, false}, {13, 0, 0, false}}, 2, 1},
-		{"after it was left to settle", next(held(0, 0, 0, 12, 8, 0)), []write{{11, 0, 0, false}, {13, 0, 0, false}}, 2, 1},
-		{"taken by a stranger, who waits for nobody", next(held(0, -1, 12, 12, 16, 1)), []write{{25, 0, 0, false}, {27, 0, 0, false}}, 2, 1},
-		{"somebody unseen in between", next(held(0, 1, 40, 40, 16, 2)), []write{{35, 1, 0, false}, {41, 1, 0, false}, {41, 0, 0, false}}, 2, 1},
+		{"each its own", both, []write{{1, 0, 0, false, 0}, {2, 1, 1, false, 0}, {3, 0, 0, true, 0}}, 3, 0},
+		{"another's shard", both, []write{{1, 0, 1, false, 0}}, 1, 1},
+		{"a row of another's is removed", both, []write{{1, 1, 1, false, 0}, {2, 0, 1, true, 0}}, 2, 1},
+		{"before it had the Lease", next(held(1, 0, 30, 30, 16, 1)), []write{{29, 0, 1, false, 0}, {31, 0, 1, false, 0}}, 2, 1},
+		{"after another had it", next(held(1, 0, 27, 27, 16, 1)), []write{{25, 1, 1, false, 0}, {28, 1, 1, false, 0}}, 2, 1},
+		{"after it expired", both, []write{{27, 0, 0, false, 0}}, 1, 1},
+		{"after it was given back", next(held(0, nobody, 0, 12, 1, 0)), []write{{11, 0, 0, false, 0}, {13, 0, 0, false, 0}}, 2, 1},
+		{"after it was left to settle", next(held(0, 0, 0, 12, 8, 0)), []write{{11, 0, 0, false, 0}, {13, 0, 0, false, 0}}, 2, 1},
+		{"sent before it was left to settle, which took long", next(held(0, 0, 0, 12, 8, 0)), []write{{13, 0, 0, false, 0.01}, {19, 0, 0, false, 0.2}}, 2, 0},
+		{"sent after it was left to settle, and given up", next(held(0, 0, 0, 12, 8, 0)), []write{{13, 0, 0, false, 1}, {19, 0, 0, false, 5}}, 2, 2},
+		{"later than what it was left for", next(held(0, 0, 0, 12, 8, 0)), []write{{21, 0, 0, false, 0.01}}, 1, 1},
+		{"while another has what was left to settle", next(held(0, 0, 0, 12, 8, 0), held(0, 1, 14, 14, 16, 1)), []write{{15, 0, 0, false, 0.01}}, 1, 1},
+		{"taken by a stranger, who waits for nobody", next(held(0, -1, 12, 12, 16, 1)), []write{{25, 0, 0, false, 0}, {27, 0, 0, false, 0}}, 2, 1},
+		{"somebody unseen in between", next(held(0, 1, 40, 40, 16, 2)), []write{{35, 1, 0, false, 0}, {41, 1, 0, false, 0}, {41, 0, 0, false, 0}}, 2, 1},
 	} {
 		for _, by := range []kubeapi.By{kubeapi.ByUID, kubeapi.ByName} {
 			h := &History{Meta: Meta{Shards: 2, ShardBy: by, Mode: ModeConditional, Rules: Rules{Kinds: []string{"Pod"}}}, Leases: tc.leases}
@@ -70,6 +75,9 @@ func TestTenures(t *testing.T) {
 					uid, name := name(by, w.shard)
 					e := ledger.Entry{Seq: uint64(i + 1), Instance: w.instance, Method: "PUT", Kind: "Pod", Namespace: "ns", Name: name, UID: uid,
 						ResourceVersion: uint64(i + 1), Received: second(w.at), Applied: second(w.at) + 1, Responded: second(w.at) + 2, Status: 200, Effect: ledger.EffectReplaced}
+					if w.gone != 0 {
+						e.Gone = second(w.at + w.gone)
+					}
 					if w.delete {
 						e.Method, e.Effect = "DELETE", ledger.EffectDeleted
 					}

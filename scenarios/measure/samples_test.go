@@ -209,6 +209,21 @@ func TestLargestReplica(t *testing.T) {
 		approx(t, tc.name, w.ReplicaCPUCores, tc.cores, 1e-3)
 	}
 	e := backlog(0)
+	e.cell.Scenario.Watcher.Shards, e.cell.Scenario.Watcher.Replicas = 4, 2
+	for i := range e.samples {
+		s := &e.samples[i]
+		s.Parties[history.Replica+"1"] = history.Use{RSSBytes: 100 << 20, CPUSeconds: float64(s.Time) / 1e10}
+		if i < len(e.samples)-1 {
+			s.Parties[history.Replica+"2"] = history.Use{RSSBytes: 200 << 20}
+		}
+		s.Asked = new(float64(i))
+	}
+	w := e.figures(t).Watcher
+	approx(t, "one that has ended", w.ReplicaRSSPeakMiB, 200, 1e-6)
+	if !w.Disturbed || w.ReplicaCPUCores != nil {
+		t.Errorf("disturbed %v by requests for metrics: %v cores per replica", w.Disturbed, value(w.ReplicaCPUCores))
+	}
+	e = backlog(0)
 	e.cell.Scenario.Watcher.Shards, e.cell.Scenario.Watcher.Replicas = 4, 1
 	if w := e.figures(t).Watcher; w.ReplicaRSSPeakMiB == nil || *w.ReplicaRSSPeakMiB != *w.RSSPeakMiB {
 		t.Errorf("one with all shards: %v", w.ReplicaRSSPeakMiB)

@@ -86,23 +86,23 @@ func (u use) parties() map[string]result.Party {
 	return out
 }
 
-// largest is the most that one of the watchers took that work side by side, or the only one.
+// largest is the most that one of the watchers took that work side by side, one that has ended since included, or the
+// only one.
 func (u use) largest() (cores, rss *float64) {
-	if u.b == nil {
-		return nil, nil
-	}
-	name, several := history.PartyWatcher, false
-	for party := range u.b.Parties {
-		several = several || strings.HasPrefix(party, history.Replica)
-	}
-	if several {
-		name = history.Replica
-	}
-	for party := range u.b.Parties {
-		if strings.HasPrefix(party, name) && (several || party == name) {
-			cores = most(cores, u.cores(party))
-			rss = most(rss, u.most(ofParty(party, func(x history.Use) float64 { return x.RSSBytes })))
+	replicas := map[string]bool{}
+	for _, s := range u.all {
+		for party := range s.Parties {
+			if strings.HasPrefix(party, history.Replica) {
+				replicas[party] = true
+			}
 		}
+	}
+	if len(replicas) == 0 {
+		replicas[history.PartyWatcher] = true
+	}
+	for party := range replicas {
+		cores = most(cores, u.cores(party))
+		rss = most(rss, u.most(ofParty(party, func(x history.Use) float64 { return x.RSSBytes })))
 	}
 	return cores, rss
 }
@@ -132,7 +132,7 @@ func (f *Figures) watcherFigures(c *result.Cell, u use) {
 	}
 	w.CPUSeconds, w.CPUWindow = rounded(cpu), ptr(u.seconds())
 	if f.observed(w, u, *cpu); w.Disturbed {
-		w.AllocsPerEvent, w.AllocBytesPerEvent = nil, nil
+		w.ReplicaCPUCores, w.AllocsPerEvent, w.AllocBytesPerEvent = nil, nil, nil
 	} else {
 		w.CPUCores = u.cores(history.PartyWatcher)
 		if f.requests > 0 {

@@ -1,8 +1,10 @@
 package oracle
 
 import (
+	"fmt"
 	"hash/fnv"
 	"math"
+	"testing"
 )
 
 // lease is a line of leases.ndjson.
@@ -26,6 +28,9 @@ func shardOf(n int, by string, q *request) int {
 		_, _ = h.Write([]byte(q.Namespace + "/" + q.Name))
 	}
 	sum := h.Sum64()
+	if by != "uid" && by != "namespace" { // names with running numbers differ in too few bits
+		sum = (sum ^ sum>>32) * 0x9e3779b97f4a7c15
+	}
 	if n < 2 {
 		return 0
 	}
@@ -106,4 +111,16 @@ func (r *record) held(shard, instance int, at int64) bool {
 		}
 	}
 	return false
+}
+
+// TestShardOf: vectors that neither the watcher's nor the judge's code has made.
+func TestShardOf(t *testing.T) {
+	for by, want := range map[string][]int{"name": {1, 3, 2, 1, 1, 3, 1, 0}, "namespace": {3, 3, 3, 3, 3, 3, 3, 3}, "uid": {2, 1, 2, 1, 3, 3, 1, 3}} {
+		for i, shard := range want {
+			q := &request{Namespace: fmt.Sprint("team-", i), Name: fmt.Sprint("web-", i), UID: fmt.Sprint(i, "0000000-0000-4000-8000-00200000000", i)}
+			if got := shardOf(4, by, q); got != shard {
+				t.Errorf("object %d by %s: shard %d, want %d", i, by, got, shard)
+			}
+		}
+	}
 }

@@ -18,6 +18,7 @@ var notCompared = []struct {
 	{`invalidReasons\..*`, nil, "sentences; whether there are any is compared as valid"},
 	{`lateReasons\..*`, nil, "the sentences among invalidReasons that a stalled machine may cause"},
 	{`load\.(thinkSeconds|timed|prefill)`, nil, "copied from the scenario"},
+	{`load\.generators\..*`, nil, "load.done by shard; no cell with several generators is among the records"},
 	{`checks\.\w+\.(counterexample|furtherCounterexamples.*|evidence.*|note)`, nil, "sentences, and rows of op log and ledger; the verdict and the number of violations are compared"},
 	{`checks\.(G6|G14)\.judged`, nil, "how many comparisons the judge happens to make"},
 	{`checks\.(G7|G8|G9|G12|G13)\..*`, nil, "asked by the fault matrix alone, by rules that are the code's; the facts beside them are compared"},

@@ -30,7 +30,9 @@ func (r *record) replicas(a answers, in []sample, length float64) {
 			mostCores, mostRSS = max(mostCores, cores[n]), max(mostRSS, rss[n])
 		}
 	}
-	a.number("watcher.replicaCPUCores", mostCores)
+	if a["watcher.disturbed"] != true {
+		a.number("watcher.replicaCPUCores", mostCores)
+	}
 	a.number("watcher.replicaRSSPeakMiB", mostRSS/mib)
 }
 
