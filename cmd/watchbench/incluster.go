@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"maps"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -17,7 +18,7 @@ import (
 	"github.com/watchbench/watchbench/scenarios/spec"
 )
 
-// podFlags are those of a run whose parties are Pods.
+// podFlags hold the flags of a run in a cluster.
 type podFlags struct {
 	on, rbac bool
 	limits   map[string]string
@@ -33,14 +34,14 @@ func (p *podFlags) flags(cmd *cobra.Command) {
 		"registry.example/team (kind: not needed, they are loaded)")
 	fl.StringVar(&p.Tag, "image-tag", "dev", "tag of the images")
 	fl.StringVar(&p.Namespace, "namespace", "watchbench", "namespace of the Pods")
-	fl.StringToStringVar(&p.limits, "limits", nil, "limits of each Pod, which are requested too, such as "+
+	fl.StringToStringVar(&p.limits, "limits", nil, "limits and requests of each Pod, such as "+
 		"cpu=1,memory=512Mi (default: none)")
-	fl.BoolVar(&p.rbac, "rbac", false, "print the namespace, accounts and rights that the run needs, and end")
+	fl.BoolVar(&p.rbac, "rbac", false, "print the namespace, accounts and rights that the run needs, and exit")
 	terminal.Group(fl, podGroup)
 	cmd.Flags().AddFlagSet(fl)
 }
 
-// options are nil for a run whose parties are processes of this machine.
+// options returns nil without --in-cluster.
 func (p *podFlags) options(fl *pflag.FlagSet) (*runner.InCluster, error) {
 	if !p.on {
 		for _, name := range []string{"image-registry", "image-tag", "namespace", "limits", "rbac"} {
@@ -61,12 +62,16 @@ func (p *podFlags) options(fl *pflag.FlagSet) (*runner.InCluster, error) {
 			return nil, badinput.New("write one such as cpu=500m or memory=256Mi", "--limits %s=%s", name, *into)
 		}
 	}
-	for flag, value := range map[string]string{"image-tag": p.Tag, "namespace": p.Namespace} {
-		if strings.TrimSpace(value) == "" {
-			return nil, badinput.New("give it a value, or leave it out", "--%s is empty", flag)
+	p.Registry = strings.TrimSuffix(p.Registry, "/")
+	for _, f := range []struct{ flag, value, form, example string }{
+		{"image-registry", p.Registry, `([a-zA-Z0-9.-]+(:[0-9]+)?(/[a-z0-9._-]+)*)?`, "registry.example/team"},
+		{"image-tag", p.Tag, `\w[\w.-]{0,127}`, "dev"},
+		{"namespace", p.Namespace, `[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?`, "watchbench"},
+	} {
+		if !regexp.MustCompile(`^` + f.form + `$`).MatchString(f.value) {
+			return nil, badinput.New("write one such as "+f.example, "--%s %q", f.flag, f.value)
 		}
 	}
-	p.Registry = strings.TrimSuffix(p.Registry, "/")
 	return &p.InCluster, nil
 }
 

@@ -53,7 +53,7 @@ func (c *Cell) Apart() (most int64) {
 	return most
 }
 
-// ClocksApart says why no time from generator to storage can be told; empty if it can.
+// ClocksApart says why times of generator and storage cannot be compared; empty if they can.
 func (c *Cell) ClocksApart() string {
 	apart := c.Apart()
 	if apart <= ClockBound {

@@ -27,7 +27,7 @@ import (
 type Pods struct {
 	// Bench is watchbench, whose command pod stands in for a party here.
 	Bench string
-	// All is what the parties of the run have in common.
+	// All holds what the parties of the run have in common.
 	All   pod.Spec
 	Image func(program string) string
 	// Run is of the cell, and begins the names of its Jobs; Cell is its folder.
@@ -58,7 +58,7 @@ const (
 	clockReadings = 8
 )
 
-// spec is what a Pod of a program has in common with all others.
+// spec returns what a Pod of a program has in common with all others.
 func (p *Pods) spec(program, job, account string) pod.Spec {
 	s := p.All
 	s.Job, s.Of, s.ServiceAccount, s.Dir = job, 1, account, p.Cell
@@ -193,7 +193,7 @@ func (a *agent) usage(ctx context.Context) (u pod.Usage, ahead, within int64, er
 	return u, u.Time - (began.UnixNano() + took/2), took / 2, nil
 }
 
-// Use is what the process has used so far; not ok if it is gone or cannot be read.
+// Use returns the process's use so far; not ok if it is gone or cannot be read.
 func (p *Process) Use(ctx context.Context) (use history.Use, ok bool) {
 	if p.agent == nil {
 		return LocalUse(p.stat)
@@ -209,7 +209,7 @@ func (p *Process) Use(ctx context.Context) (use history.Use, ok bool) {
 		Read: u.Read, Written: u.Written}, true
 }
 
-// LocalUse is what a process of this machine has used so far.
+// LocalUse is Use of a process of this machine.
 func LocalUse(p *procstat.Process) (use history.Use, ok bool) {
 	if p == nil {
 		return use, false

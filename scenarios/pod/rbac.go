@@ -43,9 +43,8 @@ var runnerRules = []rbacv1.PolicyRule{
 var leaseRules = []rbacv1.PolicyRule{allow(rbacLeases, "create get patch delete", "leases")}
 
 const (
-	rbacLeases     = "coordination.k8s.io"
-	nodeLeases     = "kube-node-lease"
-	electionLeases = metav1.NamespaceDefault // where a run's watchers elect their leader
+	rbacLeases = "coordination.k8s.io"
+	nodeLeases = "kube-node-lease"
 )
 
 // loadRules are what a generator does in the cluster. What is left of a namespace is the cluster's to delete, but for
@@ -109,19 +108,20 @@ func RBAC(namespace string, load plan.Load, watched []string) (string, error) {
 	objects := []any{&corev1.Namespace{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Namespace"},
 		ObjectMeta: metav1.ObjectMeta{Name: namespace, Labels: map[string]string{
 			"pod-security.kubernetes.io/enforce": "restricted", labelPartOf: "watchbench"}}}}
-	elect := []rbacv1.PolicyRule{allow(rbacLeases, "create get list update", "leases")}
 	for _, a := range []struct {
 		name, in      string // of its Role, if it has one
 		inside, about []rbacv1.PolicyRule
 	}{
 		{accountRunner, namespace, runnerRules, runner},
 		{AccountLoad, nodeLeases, leaseRules, loadRules(&load)},
-		{AccountWatcher, electionLeases, elect, watchRules(groups, "list watch")},
+		{AccountWatcher, "", nil, watchRules(groups, "list watch")},
 	} {
 		objects = append(objects, &corev1.ServiceAccount{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "ServiceAccount"},
 			ObjectMeta: metav1.ObjectMeta{Name: a.name, Namespace: namespace}})
 		objects = append(objects, grant("ClusterRole", a.name, namespace, "", a.about)...)
-		objects = append(objects, grant("Role", a.name, namespace, a.in, a.inside)...)
+		if a.in != "" {
+			objects = append(objects, grant("Role", a.name, namespace, a.in, a.inside)...)
+		}
 	}
 	var out bytes.Buffer
 	for _, o := range objects {

@@ -250,10 +250,35 @@ func forget(t *testing.T, cfg *rest.Config, ns string) {
 		}
 	}
 	if err := errors.Join(client.Roles(nodeLeases).Delete(context.Background(), AccountLoad, metav1.DeleteOptions{}),
-		client.RoleBindings(nodeLeases).Delete(context.Background(), AccountLoad, metav1.DeleteOptions{}),
-		client.Roles(electionLeases).Delete(context.Background(), AccountWatcher, metav1.DeleteOptions{}),
-		client.RoleBindings(electionLeases).Delete(context.Background(), AccountWatcher, metav1.DeleteOptions{})); err != nil {
+		client.RoleBindings(nodeLeases).Delete(context.Background(), AccountLoad, metav1.DeleteOptions{})); err != nil {
 		t.Error(err)
+	}
+}
+
+// A watcher only lists and watches: in a cluster none elects a leader.
+func TestWatchersRights(t *testing.T) {
+	text, err := RBAC("x", plan.DefaultLoad(), []string{"Pod"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	roles := 0
+	for one := range strings.SplitSeq(text, "---\n") {
+		var r rbacv1.ClusterRole
+		if err := yaml.Unmarshal([]byte(one), &r); err != nil {
+			t.Fatal(err)
+		}
+		if !strings.HasSuffix(r.Kind, "Role") || r.Name != AccountWatcher {
+			continue
+		}
+		roles++
+		for _, rule := range r.Rules {
+			if !slices.Equal(rule.Verbs, []string{"list", "watch"}) || !slices.Equal(rule.Resources, []string{"pods"}) {
+				t.Errorf("it may %v", rule)
+			}
+		}
+	}
+	if roles != 1 {
+		t.Errorf("it has %d roles", roles)
 	}
 }
 

@@ -40,7 +40,7 @@ func (o *InCluster) Image(program string) string {
 	return name
 }
 
-// Images are those of all programs.
+// Images names the images of all programs.
 func (o *InCluster) Images() (all []string) {
 	for _, program := range party.Images() {
 		all = append(all, o.Image(program))
@@ -48,7 +48,7 @@ func (o *InCluster) Images() (all []string) {
 	return all
 }
 
-// environment is what is known before a Pod runs.
+// environment has what is known before a Pod runs.
 func (o *InCluster) environment() *result.Pods {
 	if o == nil {
 		return nil

@@ -22,6 +22,10 @@ import (
 
 // Podable refuses a scenario that needs what its parties cannot do, or have done to them, as Pods.
 func Podable(f *spec.File) error {
+	if on := f.Base().Cluster.Provider; on != cluster.Kind && on != cluster.Kubeconfig {
+		return badinput.New("add --cluster kind or --context NAME, or leave --in-cluster out",
+			"cluster.provider: %s runs no Pods", on)
+	}
 	for _, c := range f.Cells() {
 		s := &c.Scenario
 		for _, no := range []struct {
@@ -29,18 +33,16 @@ func Podable(f *spec.File) error {
 			bad   bool
 			why   string
 		}{
-			{"cluster.provider", s.Cluster.Provider != cluster.Kind && s.Cluster.Provider != cluster.Kubeconfig,
-				"the provider " + s.Cluster.Provider + " runs no Pods; add --cluster kind, or --context NAME"},
 			{"cluster.controllers", s.Cluster.Controllers, "only the embedded cluster can stop its controllers"},
 			{"fault", s.Fault != nil || len(s.Events) > 0, "faults act on processes of this machine"},
 			{"storage.tls", s.Storage.TLS != "", "its certificates are for this machine"},
 			{"watch.faults", len(s.Watch.Faults) > 0, "the proxy that breaks watches is a process of this machine"},
 			{"extra", s.Extra != spec.Extra{}, "it acts on processes of this machine"},
 			{"readers", s.Readers.Asked(), "readers are processes of this machine"},
-			{"load.driver", s.Load.Driver == spec.DriverK6, "there is no image of k6"},
-			{"watcher.command", s.Watcher.Command != "", "there is no image of another watcher"},
-			{"watcher.profile", s.Watcher.Profile == party.ProfileLegacy, "there is no image of watchlegacy"},
-			{"watcher.leaderElection", s.Watcher.LeaderElection, "its Lease is not among the watcher's rights there"},
+			{"load.driver", s.Load.Driver == spec.DriverK6, "k6 is not among the images; see deploy/load for a TestRun"},
+			{"watcher.command", s.Watcher.Command != "", "another watcher is not among the images"},
+			{"watcher.profile", s.Watcher.Profile == party.ProfileLegacy, "watchlegacy is not among the images"},
+			{"watcher.leaderElection", s.Watcher.LeaderElection, "the watcher has no rights to Leases there"},
 		} {
 			if no.bad {
 				return badinput.New("run it without --in-cluster", "%s: %s: not in a cluster: %s", c.ID, no.field, no.why)

@@ -24,7 +24,7 @@ const podKind = "Pod"
 // agent; see docs/in-cluster.md for what it costs.
 const podPeriod = time.Second
 
-// reading is what a process has used so far; not ok if it does not exist or cannot be read.
+// reading returns the use of a process so far; not ok if it does not exist or cannot be read.
 type reading func(context.Context) (use history.Use, ok bool)
 
 // metered is a process with metrics, as text and parsed.
@@ -78,7 +78,7 @@ func (a *account) turn(process reading) {
 	a.former, a.last, a.process = a.last.After(a.former), history.Use{}, process
 }
 
-// use is what the party has used so far, all its processes together.
+// use returns the party's use so far, all its processes together.
 func (a *account) use(ctx context.Context) (history.Use, bool) {
 	if a.process == nil {
 		return history.Use{}, false

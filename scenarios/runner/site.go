@@ -153,7 +153,7 @@ func (c *site) watcherSetup(queues int) party.WatcherSetup {
 	return setup
 }
 
-// freeInstance is one of storage that no replica writes to, so that the ledger tells who wrote.
+// freeInstance returns an instance of storage that no replica writes to, so that the ledger shows who wrote.
 func (c *site) freeInstance() int {
 	for i := range c.storage.Endpoints {
 		if !slices.ContainsFunc(c.all, func(w *party.Watcher) bool { return w.Instance == i && !w.Ended() }) {

@@ -146,7 +146,7 @@ type Watcher struct {
 	Replicas       int      `json:"replicas,omitempty" jsonschema:"minimum=1,maximum=5" jsonschema_description:"Replicas; more than one needs leaderElection and as many storage.instances."`
 	LeaderElection bool     `json:"leaderElection,omitempty" jsonschema_description:"One replica works, the others stand by."`
 	Shards         int      `json:"shards,omitempty" jsonschema:"minimum=0,maximum=64" jsonschema_description:"With leaderElection: shards that the replicas divide among them, so that all work; 0 or 1: one works."`
-	ShardBy        string   `json:"shardBy,omitempty" jsonschema:"enum=name,enum=namespace,enum=uid,enum=label" jsonschema_description:"What of an object decides its shard; default: name. uid needs storage.mode conditional; only by namespace and uid the API server can filter. label: no shards, but replicas that divide load.labelShards."`
+	ShardBy        string   `json:"shardBy,omitempty" jsonschema:"enum=name,enum=namespace,enum=uid,enum=label" jsonschema_description:"What of an object decides its shard; default: name. uid needs storage.mode conditional. The API server can filter by namespace and uid only. label: no shards, but replicas that divide load.labelShards."`
 	Resources      []string `json:"resources,omitempty" jsonschema:"example=[Pod\\,ConfigMap]" jsonschema_description:"Kinds to watch; by default Pod and the bystander's kind."`
 	Command        string   `json:"command,omitempty" jsonschema:"example=/path/to/watcher -f {config}" jsonschema_description:"Another watcher's command; {config}: path of its config, {bin}: folder of watchbench's programs. {command} alone: as --watcher-command says."`
 	Name           string   `json:"name,omitempty" jsonschema:"maxLength=60,example=mine v2" jsonschema_description:"Name in reports; default: the strategy, or the words of command."`
@@ -249,7 +249,7 @@ func (s *Scenario) Watchers() (n int, all bool) {
 	return max(s.Watcher.Replicas, s.Load.LabelShards), s.Load.LabelShards > 0
 }
 
-// Labels lists the labels of load.labelShards that the n-th watcher selects, from 0; none: it has all objects.
+// Labels returns the labels of load.labelShards whose objects the n-th watcher has, from 0; none: it has all objects.
 func (s *Scenario) Labels(n int) (all []string) {
 	of, _ := s.Watchers()
 	for i := range s.Load.LabelShards {
