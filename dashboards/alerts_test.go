@@ -43,10 +43,10 @@ var conditions = map[string][]samples{
 		{metric.EventsQueued, `kind="Pod"`, "6100+0x180", "5900+0x180", "90+0x180"},
 		{metric.EventsSent, `kind="Pod"`, "0+6000x180", "0+6000x180", "0+0x180"},
 	},
-	alertChangeTooOld:  {{metric.Lag, `kind="Pod"`, "61+0x180", "59+0x180", "0+0x100 61+0x3 0+0x80"}},
-	alertDeadWatch:     {{metric.WatchSilent, `kind="Pod"`, "121+0x180", "119+0x180", "55+0x180"}},
-	alertDropping:      {{metric.EventsDropped, `kind="Pod"`, "0+0x177 1+0x5", "0+0x180", "0+0x100 9+0x80"}},
-	alertParked:        {{metric.EventsParked, `kind="Pod"`, "1+0x180", "0+0x180", "0+0x177 1+0x5"}},
+	alertChangeTooOld: {{metric.Lag, `kind="Pod"`, "61+0x180", "59+0x180", "0+0x100 61+0x3 0+0x80"}},
+	alertDeadWatch:    {{metric.WatchSilent, `kind="Pod"`, "121+0x180", "119+0x180", "55+0x180"}},
+	alertDropping:     {{metric.EventsDropped, `kind="Pod"`, "0+0x177 1+0x5", "0+0x180", "0+0x100 9+0x80"}},
+	alertParked:       {{metric.EventsParked, `kind="Pod"`, "1+0x180", "0+0x180", "0+0x177 1+0x5"}},
 	alertRelisting: {
 		{metric.Relists, `kind="Pod",shard="0"`, "0+0x130 1 2 3 4+0x50", "0+0x130 1 2 3+0x50", "9+0x180"},
 		{metric.Relists, `kind="Pod",shard="1"`, "0+0x180", "0+0x130 1 2 3+0x50", "9+0x180"}, // each lists the kind

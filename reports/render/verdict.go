@@ -311,8 +311,8 @@ var guarantees = map[string]struct{ name, meaning string }{
 	"G8": {"isolation", "What a fault hits does not delay the others."},
 	"G9": {"restart-safe", "After a restart, storage catches up with what the API server held then, and holds nothing " +
 		"that it had not."},
-	"G10": {"unknown outcomes fenced", "After a timeout, the old write cannot overwrite the object's next one. Of replicas, only " +
-		"the holder of the Lease, or of that of the object's shard, writes."},
+	"G10": {"unknown outcomes fenced", "After a timeout, the old write cannot overwrite the object's next one. Of " +
+		"replicas, only the holder of the Lease, or of that of the object's shard, writes."},
 	"G11": {"replay idempotent", "A request that is applied again takes nothing back."},
 	"G12": {"self-healing", "A row removed, edited or added in storage is repaired within one synchronizer period and 2 " +
 		"s."},

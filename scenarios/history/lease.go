@@ -5,8 +5,8 @@ package history
 type Lease struct {
 	Time  int64 `json:"time"` // when it was seen
 	Shard int   `json:"shard"`
-	// Holder is the replica's identity, empty once it gave the Lease back; Instance is the one of storage that it writes to,
-	// -1 of a holder that is none of the replicas.
+	// Holder is the replica's identity, empty once it gave the Lease back; Instance is the one of storage that it writes
+	// to, -1 of a holder that is none of the replicas.
 	Holder   string `json:"holder,omitempty"`
 	Instance int    `json:"instance"`
 	Acquired int64  `json:"acquired"`

@@ -45,8 +45,8 @@ type Config struct {
 	Synchronizer   Synchronizer   `json:"synchronizer"`
 	CacheCheck     CacheCheck     `json:"cacheCheck"`
 	LeaderElection LeaderElection `json:"leaderElection"`
-	// Divide the objects among the replicas, see [shards](watcher.md#shards). 0 or 1: one replica has all. At most 64; needs
-	// `leaderElection.enabled`.
+	// Divide the objects among the replicas, see [shards](watcher.md#shards). 0 or 1: one replica has all. At most 64;
+	// needs `leaderElection.enabled`.
 	Shards int `json:"shards"`
 	// What decides about an object's shard: its `name`, `namespace`, or `uid`, which needs `bcs.conditional`.
 	ShardBy kubeapi.By `json:"shardBy"`

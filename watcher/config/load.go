@@ -85,7 +85,7 @@ func Parse(name string, data []byte) (cfg Config, warnings []string, err error) 
 		d.ignore("shardBy", "has no effect without shards")
 	}
 	if cfg.Shards > 1 && cfg.ResourceWatcher.Enabled && len(cfg.ResourceWatcher.Watches.Pinned) > 0 {
-		d.ignore("resourceWatcher.watches.pinned", "each replica keeps all objects of these kinds, as shards do not divide them")
+		d.ignore("resourceWatcher.watches.pinned", "shards do not divide these kinds: each replica keeps all of them")
 	}
 	if cfg.K8s.TLS.Password != "" {
 		d.ignore("k8s.tls.password", "has no effect: the key of k8s.tls must not be encrypted")
@@ -275,7 +275,7 @@ func (c *Config) checkShards() (key, msg string) {
 		return "leaderElection.name", fmt.Sprintf("has %d characters: with shards at most %d", len(c.LeaderElection.Name),
 			longestShared)
 	case c.ShardBy == kubeapi.ByUID && !c.BCS.Conditional:
-		return "shardBy", "uid needs bcs.conditional: an object that is made again has another uid, and without preconditions " +
+		return "shardBy", "uid needs bcs.conditional: a recreated object has another uid, and without preconditions " +
 			"two shards would overwrite each other's row; use name or namespace"
 	case c.ResourceWatcher.Enabled && len(c.ResourceWatcher.Notify.Subscriptions) > 0:
 		return "resourceWatcher.notify.subscriptions", "cannot be delivered with shards, as no replica leads: leave shards " +
