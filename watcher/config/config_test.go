@@ -220,7 +220,7 @@ func TestShardWarnings(t *testing.T) {
 	for _, tc := range []struct{ keys, want string }{
 		{`"shardBy":"name",`, "shardBy: has no effect without shards"},
 		{shards + `"shardBy":"namespace",`, ""},
-		{shards + `"resourceWatcher":{"enabled":true,"watches":{"pinned":["v1/pods"]}},`, "resourceWatcher.watches.pinned: each replica keeps all objects"},
+		{shards + `"resourceWatcher":{"enabled":true,"watches":{"pinned":["v1/pods"]}},`, "resourceWatcher.watches.pinned: shards do not divide these kinds"},
 		{`"resourceWatcher":{"enabled":true,"watches":{"pinned":["v1/pods"]}},`, ""},
 	} {
 		_, warnings, err := Parse("f", []byte("{"+tc.keys+`"default":{"clusterID":"c"},"watch_resource":{"disable_netservice":true},"bcs":{"custom-storage-endpoints":"http://h"}}`))
