@@ -5,6 +5,7 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
+	"runtime/debug"
 	"slices"
 	"strconv"
 	"sync"
@@ -62,7 +63,13 @@ func newSharing(w wanted, set Settings, kube *rest.Config) (*sharing, error) {
 func (s *sharing) Run(ctx context.Context) error {
 	s.set.Logger.Info("sharing the work with other replicas", "shards", s.cfg.Shards, "by", s.cfg.ShardBy)
 	err := lifecycle.Run(ctx, lifecycle.Stage{Name: "owners", Run: s.owners.Run},
-		lifecycle.Stage{Name: "shards", Run: func(ctx context.Context) error { return s.group.Run(ctx, s.hold) }})
+		lifecycle.Stage{Name: "shards", Run: func(ctx context.Context) error {
+			return s.group.Run(ctx, func(ctx context.Context, h *leader.Holding) error {
+				err := s.hold(ctx, h)
+				debug.FreeOSMemory() // the shard is another replica's now
+				return err
+			})
+		}})
 	if _, untrusted := errors.AsType[*tls.CertificateVerificationError](err); untrusted {
 		return &InputError{Key: "k8s", Err: err}
 	}

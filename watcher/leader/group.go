@@ -128,6 +128,7 @@ type table struct {
 	seat    string            // the last Lease of a place that this replica wrote
 	members []string          // who lives, by their places
 	steady  time.Time         // since when these are the members
+	seated  time.Time         // since when this replica is one
 	held    map[int]context.CancelFunc
 	giving  int               // the shard that is being given back, -1: none
 	free    map[int]time.Time // since when a shard has no holder
@@ -309,6 +310,12 @@ const slow = 3
 func (t *table) take(ctx context.Context) error {
 	if !slices.Contains(t.members, t.cfg.Identity) {
 		return nil // the others do not know yet, or there are more replicas than shards
+	}
+	if t.seated.IsZero() {
+		t.seated = time.Now()
+	}
+	if time.Since(t.seated) < t.cfg.RetryPeriod {
+		return nil // those that start together see one another first, so that none lists what others are to have
 	}
 	for _, i := range rand.Perm(t.shards) { // so that one that cannot be had holds up no other for good
 		since, free := t.free[i]
