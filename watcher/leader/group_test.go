@@ -255,6 +255,23 @@ func TestGroupShares(t *testing.T) {
 	})
 }
 
+// TestGroupStartsTogether: of replicas that start together none takes what others are to have.
+func TestGroupStartsTogether(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, l := &registry{stored: map[string]lease{}}, newLedger(t)
+		a := l.start(s, "a", 4)
+		time.Sleep(500 * time.Millisecond)
+		b := l.start(s, "b", 4)
+		l.await(10*time.Second, 2, 2)
+		if l.begun != 4 {
+			t.Errorf("%d holdings, want 4", l.begun)
+		}
+		if err := errors.Join(a.end(), b.end()); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
 // TestGroupStandby: more replicas than shards; the one that is left over takes the place of one that dies.
 func TestGroupStandby(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
