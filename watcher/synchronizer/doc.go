@@ -14,7 +14,7 @@
 //     than the first comparison waits is compared right after it, not a period later.
 //     A first list that was taken over with First is compared at once, and sent as far as
 //     storage lacks it, behind what the watch delivers; if it could not be compared for
-//     firstPatience, all of it is sent, beside further tries.
+//     firstPatience, all of it is sent, beside further tries. They go on until one succeeds.
 //  4. Leftovers go too: of namespaces that no longer exist, and of kinds that are no
 //     longer watched, also of those that ended while no watcher ran (see StateKind): no row of
 //     a kind leaves before that record names it, unless the record cannot be kept for

@@ -2,6 +2,7 @@ package synchronizer
 
 import (
 	"context"
+	"errors"
 	"sync"
 	"time"
 
@@ -12,6 +13,7 @@ import (
 const (
 	firstPause    = time.Second      // between two tries
 	firstPatience = time.Minute      // of tries; then the list is sent all the same
+	firstRest     = 30 * time.Second // between two tries once all of it is sent
 	ownersWait    = 30 * time.Second // for the first list of what decides about annotations
 	ownersPoll    = 50 * time.Millisecond
 )
@@ -61,16 +63,20 @@ func (s *Synchronizer) first(ctx context.Context, kind string) {
 	}
 	for ctx.Err() == nil {
 		lists := s.state(kind).lists
-		s.sendFirst(ctx, kind)
-		if ctx.Err() == nil && s.doneFirst(kind, lists) {
+		whole := s.sendFirst(ctx, kind, lists)
+		if ctx.Err() == nil && s.doneFirst(kind, lists, whole) {
 			return
 		}
 	}
 }
 
-// sendFirst compares a first list and hands over what differs. If storage cannot be read for
-// firstPatience, all of it is handed over while further tries go on, until one succeeds.
-func (s *Synchronizer) sendFirst(ctx context.Context, kind string) {
+// errUnfinished is why a first list is sent without a comparison when no try has failed.
+var errUnfinished = errors.New("the comparison has not ended")
+
+// sendFirst compares a first list and hands over what differs. If that has not succeeded for firstPatience, all of it
+// is handed over, and tries go on until one succeeds, as only that finds the rows of objects that are gone, or until
+// the kind has more than that many lists. It reports whether everything could be read.
+func (s *Synchronizer) sendFirst(ctx context.Context, kind string, lists int) (whole bool) {
 	ctx, end := context.WithCancel(ctx)
 	sending, stop := context.WithCancel(ctx)
 	defer stop()
@@ -83,9 +89,9 @@ func (s *Synchronizer) sendFirst(ctx context.Context, kind string) {
 		parts.Go(func() { tried <- s.suspects(ctx, kind, s.register.rulesChanged(ctx) || s.wholly(kind), true) })
 	}
 	try()
-	var again <-chan time.Time
-	var sent chan struct{} // nil until all of it is being sent
-	var err error
+	var again, look <-chan time.Time
+	var sent chan struct{} // nil unless all of it is being sent
+	pause, err := firstPause, errUnfinished
 	for {
 		select {
 		case c := <-tried:
@@ -94,15 +100,13 @@ func (s *Synchronizer) sendFirst(ctx context.Context, kind string) {
 				if stop(); sent != nil {
 					<-sent
 				}
-				s.sendMissing(ctx, kind, c)
-				return
+				return s.sendMissing(ctx, kind, c)
 			case ctx.Err() != nil, !s.set.Cache.Collected(kind):
-				return
+				return false
 			}
-			err, again = c.err, time.After(firstPause)
+			err, again = c.err, time.After(pause)
 		case <-patience:
 			s.set.Logger.Warn("sending the first list without comparing it", "kind", kind, "error", err)
-			s.markCompared(kind)
 			sent = make(chan struct{})
 			parts.Go(func() {
 				defer close(sent)
@@ -111,34 +115,44 @@ func (s *Synchronizer) sendFirst(ctx context.Context, kind string) {
 		case <-again:
 			try()
 		case <-sent:
-			return
+			sent, pause, look = nil, firstRest, time.Tick(firstRest)
+		case <-look:
+			if s.state(kind).lists > lists {
+				return false
+			}
 		case <-ctx.Done():
-			return
+			return false
 		}
 	}
 }
 
-// doneFirst ends the special treatment of a kind, unless it has had more than that many lists.
-func (s *Synchronizer) doneFirst(kind string, lists int) (done bool) {
+// doneFirst ends the special treatment of a kind, unless it has had more than that many lists. What could not be read
+// is compared again soon.
+func (s *Synchronizer) doneFirst(kind string, lists int, whole bool) (done bool) {
 	s.with(kind, func(k *kindState) {
 		if done = k.lists == lists; !done {
 			return
 		}
 		k.lists, k.since, k.compared, k.running = 0, time.Time{}, false, false
-		if s.set.Cache.Collected(kind) {
+		switch {
+		case !s.set.Cache.Collected(kind):
+		case whole:
 			k.tries, k.dealt = 0, time.Now() // another comparison would do the same again
+		default:
+			k.tries, k.dealt = soonTries, time.Time{}
 		}
 	})
 	token(s.wake) // storage may have been away when the record was to name it
 	return done
 }
 
-// sendMissing hands over what differs.
-func (s *Synchronizer) sendMissing(ctx context.Context, kind string, c outcome) {
+// sendMissing hands over what differs, and reports whether all that could tell was read.
+func (s *Synchronizer) sendMissing(ctx context.Context, kind string, c outcome) bool {
 	s.markCompared(kind)
 	f := findings{open: c.open, first: true}
 	s.settleAll(ctx, kind, c.suspects, &f)
 	s.set.Logger.Info("compared the first list with storage", "kind", kind, "sent", f.repaired, "undecided", f.open)
+	return f.err == nil
 }
 
 // sendAll hands over all objects of a kind, until ctx ends.

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"log/slog"
 	"slices"
 	"testing"
 	"testing/synctest"
@@ -105,7 +106,7 @@ func TestSoonDuringAFirstList(t *testing.T) {
 }
 
 // TestUnreadableStorage: after a minute without a comparison the first list is sent as it is;
-// if storage can be read after all, the rest is not.
+// once storage can be read after all, the rest is not.
 func TestUnreadableStorage(t *testing.T) {
 	for _, tc := range []struct {
 		name  string
@@ -114,7 +115,7 @@ func TestUnreadableStorage(t *testing.T) {
 	}{
 		{"soon", 20 * time.Second, 0},
 		{"in the midst", firstPatience + 75*time.Second, 125},
-		{"never", time.Hour, 300},
+		{"late", time.Hour, 300},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -145,6 +146,94 @@ func TestUnreadableStorage(t *testing.T) {
 			})
 		})
 	}
+}
+
+// TestGoneWhileStorageIsSlow: rows of objects that are gone, as after a change of leader, are removed once the first
+// list can be compared, however long that takes, and not a period later. Until then the kind is not compared.
+func TestGoneWhileStorageIsSlow(t *testing.T) {
+	const late = firstPatience + 30*time.Second
+	for _, tc := range []struct {
+		name  string
+		page  time.Duration // that each takes
+		fails time.Duration // until when they fail
+	}{
+		{"two pages take longer", late / 2, 0},
+		{"lists fail", 0, late},
+		{"lists fail for long", 0, 20 * time.Minute},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := newWorld()
+				w.log, w.kinds = slog.DiscardHandler, []string{"Pod"}
+				w.cache[name(1)], w.records[name(1)], w.records[name(2)] = raw(5, ""), raw(5, ""), raw(5, "")
+				w.most = 250 // rows; the first page fails
+				if tc.fails > 0 {
+					w.fail = errors.New("unreadable")
+				}
+				s := w.begun(t, slow{world: w, kinds: w.kinds, list: tc.page})
+				time.Sleep(max(late, tc.fails) - time.Second)
+				if got := s.Uncompared(); !slices.Equal(got, w.kinds) || s.FirstSince("Pod").IsZero() {
+					t.Errorf("not compared: %v, since %s", got, s.FirstSince("Pod"))
+				}
+				w.mu.Lock()
+				w.fail = nil
+				w.mu.Unlock()
+				time.Sleep(firstRest + 2*time.Second)
+				if got := s.Uncompared(); len(got) != 0 || !s.FirstSince("Pod").IsZero() {
+					t.Errorf("not compared: %v, since %s", got, s.FirstSince("Pod"))
+				}
+				w.mu.Lock()
+				defer w.mu.Unlock()
+				if want := []string{name(1).String(), name(2).String()}; !slices.Equal(w.repairs, want) {
+					t.Errorf("handed over %v, want %v", w.repairs, want)
+				}
+			})
+		})
+	}
+}
+
+// TestGoneCannotBeRead: nor are rows of objects that are gone left to the period when the list can be read and they
+// cannot for a moment.
+func TestGoneCannotBeRead(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld()
+		for i := range 40 {
+			w.records[name(i)] = raw(5, "")
+		}
+		w.failGet = func(n int) error {
+			if n <= mostFailures {
+				return errors.New("unreadable")
+			}
+			return nil
+		}
+		w.started(t, nil)
+		time.Sleep(10 * time.Second)
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		if len(w.records) != 0 {
+			t.Errorf("%d of 40 rows are left", len(w.records))
+		}
+	})
+}
+
+// TestComesAgainUnreadable: what came with another list of the kind is sent, too, while storage cannot be read.
+func TestComesAgainUnreadable(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld()
+		w.fail, w.cache[name(1)] = errors.New("unreadable"), raw(5, "")
+		s := w.started(t, nil)
+		time.Sleep(10 * time.Minute)
+		w.mu.Lock()
+		w.cache[name(2)] = raw(6, "")
+		w.mu.Unlock()
+		s.First("Pod")
+		time.Sleep(2 * firstPatience)
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		if !slices.Contains(w.repairs, name(2).String()) {
+			t.Errorf("handed over %v", w.repairs)
+		}
+	})
 }
 
 // TestUnreadableRecords: of a first list, what seems to differ and cannot be read is sent.

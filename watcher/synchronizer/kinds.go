@@ -16,7 +16,7 @@ type kindState struct {
 	// Of a first list that was taken over and is not dealt with:
 	lists    int       // more than one if the kind went and came meanwhile, or is to be compared again
 	since    time.Time // the first of them
-	compared bool      // or the wait for that is over
+	compared bool
 	running  bool
 }
 
