@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/wait"
@@ -16,10 +15,6 @@ type AnchorConfig struct {
 	REST      *rest.Config
 	Namespace string
 	Name      string // of the run, the Owner in a Spec
-
-	// Not used: Jobs end by themselves.
-	Image, CPU, Memory string
-	Bound              time.Duration
 }
 
 // Anchored is all that a run has made in its namespace.

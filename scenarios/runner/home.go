@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -122,12 +121,6 @@ type home struct {
 	anchor *pod.Anchored
 }
 
-// Of a run, how many times longer than expected its Pods may live at most.
-const (
-	boundFactor = 4
-	boundSlack  = time.Hour
-)
-
 // moveIn sees that Pods can run, and makes the anchor that will own them. A cluster that is the run's own gets the
 // rights first.
 func (r *Runner) moveIn(ctx context.Context) error {
@@ -146,8 +139,7 @@ func (r *Runner) moveIn(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("prepare the cluster: %w", err)
 	}
-	c := pod.AnchorConfig{REST: cfg, Namespace: o.Namespace, Name: "watchbench-" + r.short, Image: o.Image("watchbench"),
-		CPU: o.CPU, Memory: o.Memory, Bound: boundFactor*Expected(r.Steps()) + boundSlack}
+	c := pod.AnchorConfig{REST: cfg, Namespace: o.Namespace, Name: "watchbench-" + r.short}
 	pods := &party.Pods{Bench: r.opts.Binaries.Bench, Image: o.Image, Run: c.Name, Cell: r.dir, All: pod.Spec{
 		Kubeconfig: r.cluster.Kubeconfig, Namespace: o.Namespace, Owner: c.Name, CPU: o.CPU, Memory: o.Memory}}
 	r.progress.Line("trying whether the cluster runs the Pods in namespace " + o.Namespace)
