@@ -146,7 +146,7 @@ func (s *Synchronizer) doneFirst(kind string, lists int, whole bool) (done bool)
 	return done
 }
 
-// sendMissing hands over what differs, and reports whether all that could tell was read.
+// sendMissing hands over what differs, and reports whether every record that matters could be read.
 func (s *Synchronizer) sendMissing(ctx context.Context, kind string, c outcome) bool {
 	s.markCompared(kind)
 	f := findings{open: c.open, first: true}
