@@ -51,7 +51,7 @@ after an error or a signal.`,
 		"where to write the op log (zstd-compressed NDJSON); a file that is there must be one")
 	f.BoolVar(&o.wait, "wait", false,
 		"wait for a line on standard input before the load, one more after a warm-up, and another before the teardown")
-	f.TextVar(&o.shard, "shard", plan.Whole, "send only this shard of the plan, such as 2/4; other processes send the rest")
+	f.TextVar(&o.shard, "shard", plan.Whole, "send only this shard of the plan, such as 2/4; others send the rest")
 	f.StringVar(&o.simulate, "simulate", "",
 		"play the plan into an apiserver that is simulated in memory, and write its kubeconfig to this file")
 	f.StringVar(&o.trace, "trace", "", "with --simulate: play this trace of watchbench record instead of a plan")

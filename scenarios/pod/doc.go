@@ -2,7 +2,8 @@
 //
 // A party in a cluster is two things. Its stand-in (Standin, watchbench pod) is the local process that the runner
 // starts in its place. Its Job has the party's image and an agent (Agent, watchbench agent), which starts the
-// party. Stand-in and agent talk HTTP through the API server's port forwarding; the agent listens on the Pod's loopback only. So:
+// party. Stand-in and agent talk HTTP through the API server's port forwarding; the agent listens on the Pod's
+// loopback only. So:
 //
 //  1. Input, output, signals, files and the exit code are those of a local process. Over connections that break nothing
 //     is lost and nothing is double: output has offsets, input and signals have numbers. A signal that ends the party
