@@ -10,7 +10,7 @@
 //     is told as 128 and its number, as shells have it.
 //  2. A Pod that is evicted, killed for its memory, restarted, deleted, or that cannot be reached for Silence, is not
 //     an end of the party: the stand-in ends with ExitLost and says which. The Pod is never started a second time.
-//  3. Nothing stays. A stand-in removes its Job, and Anchored what is left. If both are killed, an agent that nobody
+//  3. Nothing stays. A stand-in removes its Job, and Clean what is left. If both are killed, an agent that nobody
 //     asks for Silence has its party end (a generator then removes its namespaces), a Job whose Pod never ran meets its
 //     deadline, and the cluster removes Jobs that have ended: after five minutes there are none.
 //  4. Pods meet the restricted Pod Security level, and have a ServiceAccount only if the party talks to the API server.

@@ -250,20 +250,10 @@ func (k *onKindCluster) left(owner string) (all []string) {
 	return all
 }
 
-func (k *onKindCluster) anchor(t *testing.T, name string) *Anchored {
-	t.Helper()
-	a, err := Anchor(t.Context(), AnchorConfig{REST: k.cfg, Namespace: k.namespace, Name: name})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return a
-}
-
 // TestOnKind runs parties as Pods on a real cluster, whose namespace enforces restricted Pod Security.
 func TestOnKind(t *testing.T) {
 	k := startKind(t)
 	t.Run("refusals", k.testRefusals)
-	a := k.anchor(t, "run-1")
 	t.Run("a party", k.testParty)
 	t.Run("two", k.testTwo)
 	t.Run("memory", k.testMemory)
@@ -278,7 +268,7 @@ func TestOnKind(t *testing.T) {
 		})
 	})
 	t.Run("API server restarts", k.testRestart)
-	if err := a.Close(t.Context()); err != nil {
+	if err := Clean(t.Context(), k.cfg, k.namespace, "run-1"); err != nil {
 		t.Error(err)
 	}
 	if left := k.left("run-1"); len(left) > 0 {
@@ -338,7 +328,7 @@ func (k *onKindCluster) testTwo(t *testing.T) {
 			t.Errorf("exit code %d: %s", code, p.err)
 		}
 	}
-	if err := k.anchor(t, "run-1").Close(t.Context()); err != nil { // what Jobs of several Pods leave
+	if err := Clean(t.Context(), k.cfg, k.namespace, "run-1"); err != nil { // what Jobs of several Pods leave
 		t.Error(err)
 	}
 	if left := k.left("run-1"); len(left) > 0 {

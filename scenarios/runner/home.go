@@ -117,11 +117,11 @@ func (h *home) nodeOf(ctx context.Context, name string) (n result.Node, err erro
 // home is where the parties of a run in a cluster live.
 type home struct {
 	client client.Client
-	pods   *party.Pods // of each cell, but for its name and folder
-	anchor *pod.Anchored
+	clean  func(context.Context) error // removes what the run has made
+	pods   *party.Pods                 // of each cell, but for its name and folder
 }
 
-// moveIn sees that Pods can run, and makes the anchor that will own them. A cluster that is the run's own gets the
+// moveIn sees that Pods can run. A cluster that is the run's own gets the
 // rights first.
 func (r *Runner) moveIn(ctx context.Context) error {
 	o := r.opts.InCluster
@@ -139,18 +139,16 @@ func (r *Runner) moveIn(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("prepare the cluster: %w", err)
 	}
-	c := pod.AnchorConfig{REST: cfg, Namespace: o.Namespace, Name: "watchbench-" + r.short}
-	pods := &party.Pods{Bench: r.opts.Binaries.Bench, Image: o.Image, Run: c.Name, Cell: r.dir, All: pod.Spec{
-		Kubeconfig: r.cluster.Kubeconfig, Namespace: o.Namespace, Owner: c.Name, CPU: o.CPU, Memory: o.Memory}}
+	run := "watchbench-" + r.short
+	pods := &party.Pods{Bench: r.opts.Binaries.Bench, Image: o.Image, Run: run, Cell: r.dir, All: pod.Spec{
+		Kubeconfig: r.cluster.Kubeconfig, Namespace: o.Namespace, Owner: run, CPU: o.CPU, Memory: o.Memory}}
 	r.progress.Line("trying whether the cluster runs the Pods in namespace " + o.Namespace)
 	if err := pod.Preflight(ctx, cfg, o.Namespace, pods.Trials()...); err != nil {
 		return err
 	}
-	anchor, err := pod.Anchor(ctx, c)
-	if err == nil {
-		r.home = &home{api, pods, anchor}
-	}
-	return err
+	r.home = &home{client: api, pods: pods,
+		clean: func(ctx context.Context) error { return pod.Clean(ctx, cfg, o.Namespace, run) }}
+	return nil
 }
 
 // RBAC prints what the runs of scenarios need in a cluster, for kubectl apply.
@@ -196,5 +194,5 @@ func (r *Runner) moveOut(ctx context.Context) error {
 	if r.home == nil {
 		return nil
 	}
-	return r.home.anchor.Close(ctx)
+	return r.home.clean(ctx)
 }
