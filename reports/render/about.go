@@ -20,13 +20,17 @@ func (t *table) about() Section {
 		{"Description", r.Description}, {"Seed", strconv.FormatUint(r.Seed, 10)},
 		{"Command", shellescape.QuoteCommand(r.Command)}, {"Order of cells", strings.Join(r.Order, ", ")},
 	}
-	for _, s := range r.Resumed {
+	reruns := func(all []result.Rerun) string {
 		var ids []string
-		for _, c := range s.Cells {
+		for _, c := range all {
 			ids = append(ids, c.ID+leading(" (", c.Why, ")"))
 		}
+		return strings.Join(ids, ", ")
+	}
+	facts = append(facts, [2]string{"Run again", reruns(r.Again)})
+	for _, s := range r.Resumed {
 		facts = append(facts, [2]string{"Resumed", fmt.Sprintf("%s on %s, for %s", when(s.Started), machine(&s.Environment),
-			strings.Join(ids, ", "))})
+			reruns(s.Cells))})
 	}
 	commit, steal := e.Commit, ""
 	if commit != "" && e.Dirty {

@@ -20,7 +20,8 @@ func (t *table) ended() []string {
 	if d == nil || d.Figure == "" || why[d.End] == "" {
 		return nil
 	}
-	again := map[bool]string{true: "; run again: " + plural(d.Again, "invalid cell")}[d.Again > 0]
+	n := len(t.res.Run.Again)
+	again := map[bool]string{true: "; run again: " + plural(n, "invalid cell")}[n > 0]
 	return []string{fmt.Sprintf("The run ended after %s: %s%s.", plural(d.Blocks, "repetition"), why[d.End], again)}
 }
 

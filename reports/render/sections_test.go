@@ -229,7 +229,8 @@ func TestFindings(t *testing.T) {
 	fails := func(c *result.Cell) { c.Checks["G1"] = result.Check{Verdict: result.Fail, Violations: 3, Judged: 9} }
 	kept := func(c *result.Cell) { c.Bottleneck.Stage = result.KeptUp }
 	undecided := three()
-	undecided.Run.Decision = &result.Decision{Figure: result.FigureDrain, Blocks: 3, End: result.EndTime, Again: 2}
+	undecided.Run.Decision = &result.Decision{Figure: result.FigureDrain, Blocks: 3, End: result.EndTime}
+	undecided.Run.Again = make([]result.Rerun, 2)
 	interrupted := three()
 	interrupted.Run.Order, interrupted.Run.Interrupted = []string{"dedup-r1", "partitioned-r1"}, true
 	keyed, slow, dedup := paced{"keyed", "20", 0.4, 0.62, 1}, paced{"keyed", "10", 81, 9, 1}, paced{"dedup", "10", 0.1, 0.9, 0.71}

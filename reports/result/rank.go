@@ -10,10 +10,9 @@ import (
 
 // Decision explains a run's number of repetitions, if its scenario says "decide" or has a pair.
 type Decision struct {
-	Figure string `json:"figure"`          // that rows are ranked by, such as freshness.p99; empty of a pair
-	Blocks int    `json:"blocks"`          // repetitions that were run
-	End    string `json:"end"`             // what ended them
-	Again  int    `json:"again,omitempty"` // cells of points that are run once that were invalid and run again
+	Figure string `json:"figure"` // that rows are ranked by, such as freshness.p99; empty of a pair
+	Blocks int    `json:"blocks"` // repetitions that were run
+	End    string `json:"end"`    // what ended them
 }
 
 // Ends of a Decision.

@@ -33,6 +33,8 @@ type Run struct {
 	Command     []string  `json:"command,omitempty"`
 	// Resumed are the times at which the run was taken up again to run cells that were invalid or missing.
 	Resumed []Resumption `json:"resumed,omitempty"`
+	// Again are the cells that were invalid and run once more, and why the first try was.
+	Again []Rerun `json:"again,omitempty"`
 	// Crashed are the cells in which the watcher ended by itself: they have no record, and are not run once more.
 	Crashed []Crash `json:"crashed,omitempty"`
 }
@@ -52,7 +54,7 @@ type Resumption struct {
 	Cells       []Rerun     `json:"cells"` // in the order in which they were run
 }
 
-// Rerun is a cell that a resumption ran, and why: it was missing, or invalid for a reason.
+// Rerun is a cell that was run after its turn, and why: it was missing, or invalid for a reason.
 type Rerun struct {
 	ID  string `json:"id"`
 	Why string `json:"why"`

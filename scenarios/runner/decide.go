@@ -18,11 +18,13 @@ type looks struct {
 	spec.Decide
 	block          int       // repetitions of a block, 0 where there are none
 	started, since time.Time // of the cells, and of the repetition
-	rep, again     int
+	rep            int
+	row            bool            // of a fault matrix, which has second tries of its own
+	again          map[string]bool // points of which a cell was run once more
 }
 
 func newLooks(base spec.Scenario) *looks {
-	l := &looks{Decide: base.Decide, started: time.Now()}
+	l := &looks{Decide: base.Decide, started: time.Now(), row: base.Fault != nil, again: map[string]bool{}}
 	if l.On() || base.Pair != "" {
 		l.block = block(base)
 	}
@@ -54,6 +56,16 @@ func (l *looks) before(rep int, res *result.Results) (end string) {
 	return ""
 }
 
+// oncemore reports whether an invalid cell of a point is run once more, which happens once for each point where no
+// other repetition makes up for it.
+func (l *looks) oncemore(c spec.Cell) bool {
+	if l.row || l.block > 0 && !c.Once || l.again[c.ID] {
+		return false
+	}
+	l.again[c.ID] = true
+	return true
+}
+
 // known reports whether the figure ranks all points.
 func (l *looks) known(res *result.Results) bool {
 	m, err := result.MetricByName(l.Figure)
@@ -61,9 +73,9 @@ func (l *looks) known(res *result.Results) bool {
 }
 
 // decided notes that a run has all its repetitions: those planned beyond are not missing, unless it had no valid cell.
-func (r *Runner) decided(blocks int, end string, again int) {
+func (r *Runner) decided(blocks int, end string) {
 	run := &r.results.Run
-	run.Decision = &result.Decision{Figure: r.opts.Scenario.Base().Decide.Figure, Blocks: blocks, End: end, Again: again}
+	run.Decision = &result.Decision{Figure: r.opts.Scenario.Base().Decide.Figure, Blocks: blocks, End: end}
 	run.Order = slices.DeleteFunc(run.Order, func(id string) bool {
 		return end != result.EndInvalid && slices.ContainsFunc(r.jobs, func(j job) bool {
 			return j.id == id && j.rep > blocks

@@ -81,8 +81,31 @@ func TestDecidedIsWhole(t *testing.T) {
 	for _, j := range r.jobs {
 		r.results.Run.Order = append(r.results.Run.Order, j.id)
 	}
-	r.decided(3, result.EndDecided, 1)
-	if d, order := r.results.Run.Decision, r.results.Run.Order; len(order) != 6 || d.Blocks != 3 || d.Again != 1 || d.Figure != "freshness.p99" || slices.Contains(order, "keyed-light-r4") {
+	r.decided(3, result.EndDecided)
+	if d, order := r.results.Run.Decision, r.results.Run.Order; len(order) != 6 || d.Blocks != 3 || d.Figure != "freshness.p99" || slices.Contains(order, "keyed-light-r4") {
 		t.Errorf("%v, %+v", order, d)
+	}
+}
+
+// TestOnceMore: an invalid cell has one second try for each point, where no other repetition makes up for it.
+func TestOnceMore(t *testing.T) {
+	decides := strategies(t, "repeatOnce=[]", "decide={figure: freshness.p99, budget: 1m}").Base().Decide
+	for _, tc := range []struct {
+		name   string
+		decide spec.Decide
+		fault  *spec.Fault
+		want   [3]bool // the point, the point again, one that is run once
+	}{
+		{name: "a fixed number of repetitions", want: [3]bool{true, false, true}},
+		{name: "until it is decided", decide: decides, want: [3]bool{2: true}},
+		{name: "a row of a fault matrix", fault: &spec.Fault{}},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			l := newLooks(spec.Scenario{Decide: tc.decide, Fault: tc.fault})
+			got := [3]bool{l.oncemore(spec.Cell{ID: "a"}), l.oncemore(spec.Cell{ID: "a"}), l.oncemore(spec.Cell{ID: "b", Once: true})}
+			if got != tc.want {
+				t.Errorf("%v, want %v", got, tc.want)
+			}
+		})
 	}
 }

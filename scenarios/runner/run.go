@@ -290,7 +290,7 @@ func (r *Runner) all(ctx context.Context) error {
 			return context.Cause(ctx)
 		}
 		if end := looks.before(j.rep, r.results); end != "" {
-			r.decided(j.rep-1, end, looks.again)
+			r.decided(j.rep-1, end)
 			return nil
 		}
 		r.progress.cell(i)
@@ -300,8 +300,9 @@ func (r *Runner) all(ctx context.Context) error {
 			}
 		}
 		cell, err := r.newCell(j).run(ctx)
-		if err == nil && base.Decide.On() && j.cell.Once && Repeatable(&cell) != "" { // no other repetition makes up for it
-			looks.again++
+		if why := Repeatable(&cell); err == nil && why != "" && looks.oncemore(j.cell) {
+			r.progress.Line(j.id + ": " + why + "; once more")
+			r.results.Run.Again = append(r.results.Run.Again, result.Rerun{ID: j.id, Why: why})
 			if err = r.drop(j.id); err == nil {
 				cell, err = r.newCell(j).run(ctx)
 			}
@@ -334,7 +335,7 @@ func (r *Runner) all(ctx context.Context) error {
 		if looks.known(r.results) {
 			end = result.EndDecided
 		}
-		r.decided(r.jobs[len(r.jobs)-1].rep, end, looks.again)
+		r.decided(r.jobs[len(r.jobs)-1].rep, end)
 	}
 	return nil
 }
