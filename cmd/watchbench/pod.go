@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -31,13 +30,11 @@ func podCommand(s streams) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			// A runner that is gone reads nothing more, and its Pods are still to be removed.
+			// A runner that is gone reads nothing more, and its Pods are still to be removed. Of one that was killed the
+			// kernel tells several times, as its threads end one by one; the first signal is enough.
 			signal.Ignore(syscall.SIGPIPE)
-			signals := make(chan os.Signal, 8) // a few more than anybody sends
-			signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
-			defer signal.Stop(signals)
-			standin := &pod.Standin{Spec: spec, In: s.in, Out: s.out, Err: s.err, Signals: signals}
-			code, err := standin.Run(context.WithoutCancel(cmd.Context()))
+			signal.Notify(make(chan os.Signal, 1), os.Interrupt, syscall.SIGTERM)
+			code, err := (&pod.Standin{Spec: spec, In: s.in, Out: s.out, Err: s.err}).Run(cmd.Context())
 			if _, lost := errors.AsType[*pod.LostError](err); lost {
 				return &terminal.Exit{Code: pod.ExitLost, Err: err}
 			}

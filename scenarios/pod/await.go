@@ -13,6 +13,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/util/wait"
 
 	"github.com/watchbench/watchbench/internal/badinput"
 )
@@ -24,37 +25,41 @@ const (
 	patience = 10 * time.Second
 )
 
+// run returns the Pod of an index once it runs, making its Job if that is not there.
+func (p *place) run(ctx context.Context, s *Spec) (*corev1.Pod, error) {
+	job, err := p.ensure(ctx, s.job())
+	if err != nil {
+		return nil, err
+	}
+	return p.await(ctx, s, job)
+}
+
 // await waits until the Pod of an index runs. What another image, right, quota or limit would fix is bad input.
-func (p *place) await(ctx context.Context, s *Spec, job *batchv1.Job) (*corev1.Pod, error) {
-	begun := time.Now()
-	ctx, cancel := context.WithTimeoutCause(ctx, startLimit, fmt.Errorf("it did not within %s", startLimit))
-	defer cancel()
-	for {
-		pod, err := p.find(ctx, s)
-		state := err
+func (p *place) await(ctx context.Context, s *Spec, job *batchv1.Job) (pod *corev1.Pod, err error) {
+	begun, state := time.Now(), error(nil)
+	err = wait.PollUntilContextTimeout(ctx, poll, startLimit, true, func(ctx context.Context) (bool, error) {
+		pod, state = p.find(ctx, s)
 		switch {
-		case err != nil:
+		case state != nil:
 		case pod == nil:
 			state = p.refusal(ctx, job)
 		default:
 			if reason, detail := ending(pod); reason != "" {
-				return nil, &LostError{reason, pod.Name, detail}
+				return false, &LostError{reason, pod.Name, detail}
 			}
-			if state = waiting(pod); state == nil {
-				return pod, nil
-			}
+			state = waiting(pod)
 		}
-		if apierrors.IsForbidden(state) || time.Since(begun) > patience {
+		if apierrors.IsForbidden(state) || state != nil && time.Since(begun) > patience {
 			if err := p.refused(state); badinput.Is(err) {
-				return nil, err
+				return false, err
 			}
 		}
-		select {
-		case <-ctx.Done():
-			return nil, fmt.Errorf("start Pod %d of the Job %s: %w: %w", s.Index, s.Job, context.Cause(ctx), state)
-		case <-time.After(poll):
-		}
+		return state == nil, nil
+	})
+	if err != nil && wait.Interrupted(err) {
+		err = fmt.Errorf("start Pod %d of the Job %s within %s: %w: %w", s.Index, s.Job, startLimit, err, state)
 	}
+	return pod, err
 }
 
 // waiting says what keeps a Pod from running, beginning with the name that Kubernetes has for it; nil: it runs.

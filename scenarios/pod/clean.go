@@ -4,11 +4,16 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/rest"
 )
+
+// removeLimit bounds the removal of Jobs whose parties have ended; what is left then is the run's to remove.
+const removeLimit = time.Minute
 
 // Clean removes what the stand-ins of a run, the Owner in their Specs, have left in the namespace, and returns once
 // nothing of it is there.
@@ -18,15 +23,20 @@ func Clean(ctx context.Context, cfg *rest.Config, namespace, run string) error {
 		return err
 	}
 	defer at.close()
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), grace+removeLimit)
+	return at.remove(ctx, grace+removeLimit, labelInstance+"="+run)
+}
+
+// remove deletes the Jobs with these labels, also after the end of ctx, and returns once they and their Pods are gone.
+func (p *place) remove(ctx context.Context, limit time.Duration, labels string) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), limit)
 	defer cancel()
-	of := metav1.ListOptions{LabelSelector: labelInstance + "=" + run}
-	jobs, pods := at.client.BatchV1().Jobs(namespace), at.client.CoreV1().Pods(namespace)
+	of := metav1.ListOptions{LabelSelector: labels}
+	jobs, pods := p.client.BatchV1().Jobs(p.namespace), p.client.CoreV1().Pods(p.namespace)
 	var last error
-	err = wait.PollUntilContextCancel(ctx, poll, true, func(ctx context.Context) (bool, error) {
+	err := wait.PollUntilContextCancel(ctx, poll, true, func(ctx context.Context) (bool, error) {
 		found, err := jobs.List(ctx, of)
 		if last = err; err != nil {
-			return false, nil
+			return apierrors.IsForbidden(err), nil
 		}
 		for _, j := range found.Items {
 			last = errors.Join(last, jobs.Delete(ctx, j.Name,
@@ -34,11 +44,10 @@ func Clean(ctx context.Context, cfg *rest.Config, namespace, run string) error {
 		}
 		left, err := pods.List(ctx, of)
 		last = errors.Join(last, err)
-		return err == nil && len(found.Items)+len(left.Items) == 0, nil
+		return err == nil && len(found.Items)+len(left.Items) == 0 || apierrors.IsForbidden(last), nil
 	})
-	if err != nil {
-		return fmt.Errorf("wait until nothing of the run %s is left in the namespace %s: %w", run, namespace,
-			errors.Join(context.Cause(ctx), last))
+	if err = errors.Join(err, last); err != nil {
+		return fmt.Errorf("remove what has the labels %s in the namespace %s: %w", labels, p.namespace, err)
 	}
 	return nil
 }

@@ -35,7 +35,7 @@ const (
 	pendingLimit = startLimit + 30*time.Second
 
 	labelName, labelInstance = "app.kubernetes.io/name", "app.kubernetes.io/instance"
-	labelPartOf              = "app.kubernetes.io/part-of"
+	labelPartOf, labelJob    = "app.kubernetes.io/part-of", "app.kubernetes.io/component"
 )
 
 // mostWritten is what a party may write to one of its volumes, so that no node runs out of disk: it is evicted first.
@@ -65,7 +65,7 @@ func newPlace(cfg *rest.Config, namespace string) (*place, error) {
 }
 
 func (p *place) tunnel(pod string) *tunnel {
-	t := &tunnel{cfg: p.cfg, client: p.client, namespace: p.namespace, pod: pod}
+	t := &tunnel{at: p, pod: pod}
 	t.heard.Store(time.Now().UnixNano())
 	return t
 }
@@ -73,10 +73,8 @@ func (p *place) tunnel(pod string) *tunnel {
 // job makes the party's Job; its Pods run an agent each, and all that differs among them the agents are told.
 func (s *Spec) job() *batchv1.Job {
 	limits := corev1.ResourceList{}
-	for name, text := range map[corev1.ResourceName]string{corev1.ResourceCPU: s.CPU, corev1.ResourceMemory: s.Memory} {
-		if text != "" {
-			limits[name] = resource.MustParse(text)
-		}
+	for name, text := range s.Limits {
+		limits[corev1.ResourceName(name)] = resource.MustParse(text)
 	}
 	mounts := []corev1.VolumeMount{{Name: "agent", MountPath: agentDir}, {Name: "tmp", MountPath: "/tmp"}}
 	if s.Dir != "" && filepath.Clean(s.Dir) != "/tmp" {
@@ -98,7 +96,7 @@ func (s *Spec) job() *batchv1.Job {
 			VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{SizeLimit: &mostWritten}}})
 	}
 	meta := metav1.ObjectMeta{Name: s.Job, Namespace: s.Namespace, Labels: map[string]string{
-		labelName: "watchbench-party", labelInstance: s.Owner, labelPartOf: "watchbench"}}
+		labelName: "watchbench-party", labelInstance: s.Owner, labelPartOf: "watchbench", labelJob: s.Job}}
 	return &batchv1.Job{ObjectMeta: meta, Spec: batchv1.JobSpec{
 		CompletionMode: new(batchv1.IndexedCompletion), Completions: new(int32(s.Of)), Parallelism: new(int32(s.Of)),
 		BackoffLimit: new(int32(0)), TTLSecondsAfterFinished: new(int32(keepFinished.Seconds())),
@@ -158,20 +156,6 @@ func (p *place) keep(ctx context.Context, name string) error {
 		return p.refused(fmt.Errorf("keep the Job %s: %w", name, err))
 	}
 	return nil
-}
-
-// remove deletes a Job with its Pods, and returns once they are gone.
-func (p *place) remove(ctx context.Context, name string) error {
-	jobs := p.client.BatchV1().Jobs(p.namespace)
-	var last error
-	err := wait.PollUntilContextCancel(ctx, poll, true, func(ctx context.Context) (bool, error) {
-		last = jobs.Delete(ctx, name, metav1.DeleteOptions{PropagationPolicy: new(metav1.DeletePropagationForeground)})
-		return apierrors.IsNotFound(last) || apierrors.IsForbidden(last), nil
-	})
-	if err == nil && apierrors.IsNotFound(last) {
-		return nil
-	}
-	return fmt.Errorf("delete the Job %s: %w", name, errors.Join(context.Cause(ctx), last))
 }
 
 // find returns the Pod of an index, nil if there is none.

@@ -1,71 +1,102 @@
 package pod
 
 import (
+	"bytes"
 	"context"
 	"fmt"
-	"net"
+	"strings"
 	"time"
 
 	"golang.org/x/sync/errgroup"
-	corev1 "k8s.io/api/core/v1"
 	"k8s.io/client-go/rest"
+
+	"github.com/watchbench/watchbench/internal/badinput"
+	"github.com/watchbench/watchbench/internal/version"
 )
 
-// reachLimit bounds the first request to an agent.
+// reachLimit bounds what is asked of an agent.
 const reachLimit = 10 * time.Second
 
-// Preflight tries whether the cluster takes these parties, all at once: Pods with their images, limits and accounts,
-// whose agents start nothing, and the way to them. What would fix it is one error of bad input. The Pods are gone when
-// it returns; those of a process that was killed end by themselves.
-func Preflight(ctx context.Context, cfg *rest.Config, namespace string, parties ...Spec) (err error) {
+// Preflight tries whether the cluster takes these parties of one run, all at once: Pods with their images, limits and
+// accounts, the way to their agents, and whether the programs, which only say their versions, are of this version. What
+// would fix it is one error of bad input. The Pods are gone when it returns; those of a process that was killed end by
+// themselves.
+func Preflight(ctx context.Context, cfg *rest.Config, namespace string, parties ...Spec) error {
 	at, err := newPlace(cfg, namespace)
 	if err != nil {
 		return err
 	}
 	defer at.close()
+	return at.preflight(ctx, version.Version, parties)
+}
+
+func (p *place) preflight(ctx context.Context, version string, parties []Spec) error {
 	try, within := errgroup.WithContext(ctx)
 	for _, s := range parties {
-		try.Go(func() error { return at.try(within, trial(s)) })
+		s.Job += "-preflight"
+		try.Go(func() error { return p.try(within, version, s) })
 	}
-	err = try.Wait()
-	removing, cancel := context.WithTimeout(context.WithoutCancel(ctx), removeLimit)
-	defer cancel()
-	var remove errgroup.Group
-	for _, s := range parties { // all at the end, so that all have had room at once
-		remove.Go(func() error { return at.remove(removing, trial(s).Job) })
-	}
-	if e := remove.Wait(); e != nil && err == nil {
-		err = at.refused(e)
+	err := try.Wait()
+	// All at the end, so that all have had room at once.
+	if e := p.remove(ctx, removeLimit, labelInstance+"="+parties[0].Owner); e != nil && err == nil {
+		err = p.refused(e)
 	}
 	return err
 }
 
-func trial(s Spec) Spec {
-	s.Job += "-preflight"
-	return s
-}
-
-// try makes the Pods of a party and reaches their agents.
-func (p *place) try(ctx context.Context, s Spec) error {
-	job, err := p.ensure(ctx, s.job())
-	for s.Index = 0; err == nil && s.Index < s.Of; s.Index++ {
-		var pod *corev1.Pod
-		if pod, err = p.await(ctx, &s, job); err == nil {
-			err = p.reach(ctx, pod.Name)
+// try makes the Pods of a party and has them say their program's version.
+func (p *place) try(ctx context.Context, version string, s Spec) error {
+	for ; s.Index < s.Of; s.Index++ {
+		pod, err := p.run(ctx, &s)
+		if err != nil {
+			return err
+		}
+		said, err := p.version(ctx, pod.Name, s)
+		if err != nil {
+			return err
+		}
+		if err := sameVersion(s.Image, said, version); err != nil {
+			return err
 		}
 	}
-	return err
+	return nil
 }
 
-func (p *place) reach(ctx context.Context, pod string) error {
+// version is what a Pod's program answers to --version; empty if it does not know that flag.
+func (p *place) version(ctx context.Context, pod string, s Spec) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, reachLimit)
 	defer cancel()
 	t := p.tunnel(pod)
 	defer t.reset()
-	agent := newAgentClient(func(context.Context) (net.Conn, error) { return t.open(AgentPort) })
+	agent := newAgentClient(t.dial)
 	defer agent.close()
 	if _, err := agent.usage(ctx); err != nil {
-		return p.refused(fmt.Errorf("forward a port to the Pod %s: %w", pod, err))
+		return "", p.refused(fmt.Errorf("forward a port to the Pod %s: %w", pod, err))
 	}
-	return nil
+	var said bytes.Buffer
+	err := agent.start(ctx, Start{Argv: []string{s.Argv[0], "--version"}, Dir: s.Dir})
+	if err == nil {
+		_, err = agent.output(ctx, stdout, &said)
+	}
+	if err != nil {
+		return "", fmt.Errorf("ask the image %s for its version: %w", s.Image, err)
+	}
+	fields := append([]string{""}, strings.Fields(said.String())...)
+	return fields[len(fields)-1], nil
+}
+
+// sameVersion refuses an image of another version than this program's, as Makefile gives both: the commit, and whether
+// the tree had changes. So builds of one tree are equal, two trees with changes to one commit are taken for equal, and a
+// program that was built without its version, as by go build, is comparable with none.
+func sameVersion(image, said, own string) error {
+	const unknown = "unknown"
+	if own == unknown || said == unknown || said == own {
+		return nil
+	}
+	if said == "" {
+		said = "one that does not say it"
+	}
+	return badinput.New("build the images of this version with make image, and load them (kind load docker-image) or push "+
+		"them; or name the tag of those there are with --image-tag", "the image %s has version %s, and this program %s",
+		image, said, own)
 }

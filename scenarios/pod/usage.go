@@ -4,71 +4,53 @@ import (
 	"os"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/prometheus/procfs"
 
 	"github.com/watchbench/watchbench/internal/procstat"
+	"github.com/watchbench/watchbench/scenarios/history"
 )
 
-// Usage is what a party has used so far, as its agent answers GET /usage. What cannot be read is -1.
+// Usage is what a Pod has used so far, as its agent answers GET /usage. What cannot be read is nil, or -1.
 type Usage struct {
-	Time int64 // ns, the Pod's clock
-	// The party's process, by internal/procstat. After its end CPU time and bytes are the last, memory is 0.
-	CPUSeconds, RSSBytes, RSSHighestBytes, Read, Written float64
-	// The container's cgroup.
-	Throttled        int64 // periods
-	ThrottledSeconds float64
-	OOMKills         int64
-	Received, Sent   float64 // bytes of the Pod's network without loopback
+	Time             int64        // ns, the Pod's clock
+	Use              *history.Use // of the party's process, while it runs
+	history.PodState              // but for its clock
 }
 
-// process fills in what procstat says of the party.
-func (u *Usage) process(p *procstat.Process) {
-	u.CPUSeconds, u.RSSBytes, u.RSSHighestBytes, u.Read, u.Written = -1, -1, -1, -1, -1
+// UseOf is what a process has used so far; not ok if there is none, or it cannot be read.
+func UseOf(p *procstat.Process) (use history.Use, ok bool) {
 	if p == nil {
-		return
+		return use, false
 	}
-	if got, err := p.Usage(); err == nil {
-		u.CPUSeconds, u.RSSBytes, u.RSSHighestBytes = got.CPU.Seconds(), float64(got.RSS), float64(got.RSSHighest)
-		u.Read, u.Written = float64(got.Read), float64(got.Written)
-	}
+	u, err := p.Usage()
+	return history.Use{CPUSeconds: u.CPU.Seconds(), RSSBytes: float64(u.RSS), RSSHighestBytes: float64(u.RSSHighest),
+		Read: float64(u.Read), Written: float64(u.Written)}, err == nil
 }
 
 // cgroupRoot is where a container sees its own.
 const cgroupRoot = "/sys/fs/cgroup"
 
-// container fills in what the kernel says of the Pod and of its container, whose cgroup is at root.
-func (u *Usage) container(root string) {
-	u.Time = time.Now().UnixNano()
+// container is what the kernel says of the Pod and of its container, whose cgroup is at root.
+func container(root string) (s history.PodState) {
 	cpu, second := root+"/cpu.stat", 1e6
 	if _, err := os.Stat(cpu); err != nil { // version 1
 		cpu, second = root+"/cpu/cpu.stat", 1e9
 	}
-	u.Throttled, u.ThrottledSeconds = int64(counter(cpu, "nr_throttled")), -1
+	s.Throttled, s.ThrottledSeconds = int64(counter(cpu, "nr_throttled")), -1
 	if t := max(counter(cpu, "throttled_usec"), counter(cpu, "throttled_time")); t >= 0 {
-		u.ThrottledSeconds = t / second
+		s.ThrottledSeconds = t / second
 	}
-	u.OOMKills = int64(max(counter(root+"/memory.events", "oom_kill"),
+	s.OOMKills = int64(max(counter(root+"/memory.events", "oom_kill"),
 		counter(root+"/memory/memory.oom_control", "oom_kill")))
-	u.Received, u.Sent = network()
-}
-
-func network() (received, sent float64) {
-	self, err := procfs.Self()
-	if err != nil {
-		return -1, -1
-	}
-	devices, err := self.NetDev()
-	if err != nil {
-		return -1, -1
-	}
-	for name, d := range devices {
-		if name != "lo" {
-			received, sent = received+float64(d.RxBytes), sent+float64(d.TxBytes)
+	s.Received, s.Sent = -1, -1
+	if self, err := procfs.Self(); err == nil {
+		if devices, err := self.NetDev(); err == nil {
+			all, loopback := devices.Total(), devices["lo"]
+			s.Received, s.Sent = float64(all.RxBytes-loopback.RxBytes), float64(all.TxBytes-loopback.TxBytes)
 		}
 	}
-	return received, sent
+	return s
 }
 
 // counter is of a file of lines "name number"; -1 if it cannot be read.
