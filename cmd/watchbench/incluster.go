@@ -100,9 +100,5 @@ func (f *runFlags) printRBAC(cmd *cobra.Command, todo []runner.Scenario) error {
 	if err != nil {
 		return err
 	}
-	text, err := rights.YAML()
-	if err == nil {
-		_, err = fmt.Fprint(cmd.OutOrStdout(), text)
-	}
-	return err
+	return rights.Print(cmd.OutOrStdout())
 }

@@ -10,7 +10,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/watchbench/watchbench/internal/badinput"
 	"github.com/watchbench/watchbench/internal/terminal"
 	"github.com/watchbench/watchbench/scenarios/pod"
 )
@@ -19,12 +18,7 @@ func podCommand(s streams) *cobra.Command {
 	return &cobra.Command{
 		Use:   "pod FILE",
 		Short: "Run a party as a Pod, and stand in for it here",
-		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) != 1 {
-				return badinput.New("name one file", "pod takes the specification of one party")
-			}
-			return nil
-		},
+		Args:  cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			spec, err := pod.Read(args[0])
 			if err != nil {
@@ -35,13 +29,13 @@ func podCommand(s streams) *cobra.Command {
 			signal.Ignore(syscall.SIGPIPE)
 			signal.Notify(make(chan os.Signal, 1), os.Interrupt, syscall.SIGTERM)
 			code, err := (&pod.Standin{Spec: spec, In: s.in, Out: s.out, Err: s.err}).Run(cmd.Context())
-			if _, lost := errors.AsType[*pod.LostError](err); lost {
-				return &terminal.Exit{Code: pod.ExitLost, Err: err}
-			}
-			if errors.Is(err, pod.ErrStopped) {
+			lost, is := errors.AsType[*pod.LostError](err)
+			switch {
+			case is:
+				return &terminal.Exit{Code: pod.ExitLost, Err: lost}
+			case errors.Is(err, pod.ErrStopped):
 				return &terminal.Interrupted{Err: err}
-			}
-			if err == nil && code != 0 {
+			case err == nil && code != 0:
 				return &terminal.Exit{Code: code}
 			}
 			return err

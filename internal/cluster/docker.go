@@ -120,29 +120,19 @@ func (d docker) nodes(ctx context.Context, cluster string) ([]string, error) {
 }
 
 // parties finds the process ids of etcd and kube-apiserver as this machine sees
-// them. With the daemon in a virtual machine it sees none of them: nil.
+// them. With the daemon in a virtual machine it sees none of them.
 func (d docker) parties(ctx context.Context, cluster string) map[string]int {
 	ctx, cancel := context.WithTimeout(ctx, dockerTimeout)
 	defer cancel()
-	ids, err := d.nodes(ctx, cluster)
+	fields, err := d.lines(ctx, "top", cluster+"-control-plane", "-eo", "pid,comm")
 	if err != nil {
 		return nil
 	}
-	var pids map[string]int
-	for _, id := range ids {
-		fields, err := d.lines(ctx, "top", id, "-eo", "pid,comm")
-		if err != nil {
-			continue
-		}
-		for i := 2; i+1 < len(fields); i += 2 { // after the heading
-			pid, err := strconv.Atoi(fields[i])
-			name := fields[i+1]
-			if err != nil || (name != etcdParty && name != apiserverParty) || !strings.HasPrefix(commandLine(pid), name+" ") {
-				continue
-			}
-			if pids == nil {
-				pids = map[string]int{}
-			}
+	pids := map[string]int{}
+	for i := 2; i+1 < len(fields); i += 2 { // after the heading
+		pid, err := strconv.Atoi(fields[i])
+		name := fields[i+1]
+		if err == nil && (name == etcdParty || name == apiserverParty) && strings.HasPrefix(commandLine(pid), name+" ") {
 			pids[name] = pid
 		}
 	}

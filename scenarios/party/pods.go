@@ -3,10 +3,8 @@ package party
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"math/rand/v2"
 	"net"
 	"net/http"
@@ -171,26 +169,11 @@ func (p *Process) podEnd() error {
 	return err
 }
 
-// podUsage is one reading of a Pod, with its clock less this machine's, and how far off that may be.
-func (p *Process) podUsage(ctx context.Context) (u pod.Usage, err error) {
+// podUsage is one reading of a Pod.
+func (p *Process) podUsage(ctx context.Context) (pod.Usage, error) {
 	ctx, cancel := context.WithTimeout(ctx, askTimeout)
 	defer cancel()
-	began := time.Now()
-	resp, err := get(ctx, p.agent, pod.AgentURL+"/usage")
-	if err != nil {
-		return u, err
-	}
-	defer resp.Body.Close()
-	data, err := io.ReadAll(io.LimitReader(resp.Body, 1<<20))
-	took := time.Since(began).Nanoseconds()
-	if err == nil {
-		err = json.Unmarshal(data, &u)
-	}
-	if err != nil {
-		return u, fmt.Errorf("read what a Pod has used: %w", err)
-	}
-	u.Ahead, u.Within = u.Time-(began.UnixNano()+took/2), took/2
-	return u, nil
+	return pod.Ask(ctx, p.agent)
 }
 
 // Use returns the process's use so far; not ok if it is gone or cannot be read.

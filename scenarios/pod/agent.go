@@ -62,7 +62,7 @@ type Agent struct {
 	cmd   *exec.Cmd
 	stdin io.WriteCloser
 	proc  *procstat.Process
-	ended End
+	ended *End
 }
 
 var errDying = errors.New("the container is to end, or nobody asks")
@@ -213,7 +213,7 @@ func (a *Agent) wait(cmd *exec.Cmd) {
 	_ = cmd.Wait() // the state says more
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.ended = End{Code: cmd.ProcessState.ExitCode(), OOMKills: container(cgroupRoot).OOMKills,
+	a.ended = &End{Code: cmd.ProcessState.ExitCode(), OOMKills: container(cgroupRoot).OOMKills,
 		Dying: errors.Is(context.Cause(a.party), errDying)}
 	if s, ok := cmd.ProcessState.Sys().(syscall.WaitStatus); ok && s.Signaled() {
 		a.ended.Signal = int(s.Signal())
@@ -247,43 +247,38 @@ func (a *Agent) postInput(w http.ResponseWriter, r *http.Request) {
 func (a *Agent) getFile(w http.ResponseWriter, r *http.Request) {
 	q := r.URL.Query()
 	at, err := strconv.ParseInt(q.Get("offset"), 10, 64)
-	a.mu.Lock()
-	dir := a.dir
-	a.mu.Unlock()
-	if err != nil || dir == "" {
-		http.Error(w, fmt.Sprintf("no party, or no offset: %v", err), http.StatusBadRequest)
-		return
-	}
-	f, err := os.OpenInRoot(dir, q.Get("path"))
-	if errors.Is(err, fs.ErrNotExist) {
-		http.Error(w, err.Error(), http.StatusNotFound)
-		return
+	var f *os.File
+	if err == nil {
+		dir, _ := a.state()
+		f, err = os.OpenInRoot(dir, q.Get("path"))
 	}
 	if err == nil {
 		defer f.Close()
 		_, err = f.Seek(at, io.SeekStart)
 	}
 	if err != nil {
-		http.Error(w, err.Error(), http.StatusBadRequest)
+		status := http.StatusBadRequest
+		if errors.Is(err, fs.ErrNotExist) {
+			status = http.StatusNotFound
+		}
+		http.Error(w, err.Error(), status)
 		return
 	}
 	tick := time.NewTicker(tailEvery)
 	defer tick.Stop()
 	wrote := false
 	for until := time.Now().Add(answerWithin); ; {
-		ended := a.hasEnded() // before the last read
+		_, ended := a.state() // before the last read
 		n, err := io.Copy(w, f)
 		if wrote = wrote || n > 0; n > 0 {
 			_ = http.NewResponseController(w).Flush()
 		}
-		if ended && !wrote && err == nil {
-			a.mu.Lock()
-			text, _ := json.Marshal(a.ended)
-			a.mu.Unlock()
+		if ended != nil && !wrote && err == nil {
+			text, _ := json.Marshal(ended)
 			w.Header().Set(endHeader, string(text))
 			w.WriteHeader(http.StatusNoContent)
 		}
-		if err != nil || ended || time.Now().After(until) {
+		if err != nil || ended != nil || time.Now().After(until) {
 			return
 		}
 		select {
@@ -294,13 +289,11 @@ func (a *Agent) getFile(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-func (a *Agent) hasEnded() bool {
-	select {
-	case <-a.done:
-		return true
-	default:
-		return false
-	}
+// state is the party's folder, and how it ended; nil: it has not.
+func (a *Agent) state() (dir string, ended *End) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.dir, a.ended
 }
 
 func (a *Agent) getUsage(w http.ResponseWriter, _ *http.Request) {

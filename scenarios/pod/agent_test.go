@@ -303,7 +303,7 @@ func TestUsage(t *testing.T) {
 	p := startAgent(t, "1m")
 	usage := func() Usage {
 		t.Helper()
-		u, err := p.usage(t.Context())
+		u, err := Ask(t.Context(), p.http)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -26,7 +26,7 @@ const (
 )
 
 // run returns the Pod of an index once it runs, making its Job if that is not there.
-func (p *place) run(ctx context.Context, s *Spec) (*corev1.Pod, error) {
+func (p *Place) run(ctx context.Context, s *Spec) (*corev1.Pod, error) {
 	job, err := p.ensure(ctx, s.job())
 	if err != nil {
 		return nil, err
@@ -35,7 +35,7 @@ func (p *place) run(ctx context.Context, s *Spec) (*corev1.Pod, error) {
 }
 
 // await waits until the Pod of an index runs. What another image, right, quota or limit would fix is bad input.
-func (p *place) await(ctx context.Context, s *Spec, job *batchv1.Job) (pod *corev1.Pod, err error) {
+func (p *Place) await(ctx context.Context, s *Spec, job *batchv1.Job) (pod *corev1.Pod, err error) {
 	begun, state := time.Now(), error(nil)
 	err = wait.PollUntilContextTimeout(ctx, poll, startLimit, true, func(ctx context.Context) (bool, error) {
 		pod, state = p.find(ctx, s)
@@ -81,7 +81,7 @@ func waiting(pod *corev1.Pod) error {
 }
 
 // refusal is why the Job's last Pod was not created, as its events say.
-func (p *place) refusal(ctx context.Context, job *batchv1.Job) error {
+func (p *Place) refusal(ctx context.Context, job *batchv1.Job) error {
 	events, err := p.client.CoreV1().Events(p.namespace).List(ctx, metav1.ListOptions{FieldSelector: fields.Set{
 		"involvedObject.uid": string(job.UID), "reason": "FailedCreate"}.String()})
 	if err == nil {
@@ -94,7 +94,7 @@ func (p *place) refusal(ctx context.Context, job *batchv1.Job) error {
 }
 
 // refused makes bad input of what does not pass by itself. An admission plugin says it in words only.
-func (p *place) refused(why error) error {
+func (p *Place) refused(why error) error {
 	const images = "on kind, load the images of make image with kind load docker-image; elsewhere push them, and name " +
 		"where with --image-registry"
 	rbac := fmt.Sprintf("run watchbench run SCENARIO --in-cluster --namespace %s --rbac | kubectl apply -f -, "+

@@ -9,7 +9,6 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/wait"
-	"k8s.io/client-go/rest"
 )
 
 // removeLimit bounds the removal of Jobs whose parties have ended; what is left then is the run's to remove.
@@ -17,17 +16,13 @@ const removeLimit = time.Minute
 
 // Clean removes what the stand-ins of a run, the Owner in their Specs, have left in the namespace, and returns once
 // nothing of it is there.
-func Clean(ctx context.Context, cfg *rest.Config, namespace, run string) error {
-	at, err := newPlace(cfg, namespace)
-	if err != nil {
-		return err
-	}
-	defer at.close()
-	return at.remove(ctx, grace+removeLimit, labelInstance+"="+run)
+func (p *Place) Clean(ctx context.Context, run string) error {
+	defer p.close()
+	return p.remove(ctx, grace+removeLimit, labelInstance+"="+run)
 }
 
 // remove deletes the Jobs with these labels, also after the end of ctx, and returns once they and their Pods are gone.
-func (p *place) remove(ctx context.Context, limit time.Duration, labels string) error {
+func (p *Place) remove(ctx context.Context, limit time.Duration, labels string) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), limit)
 	defer cancel()
 	of := metav1.ListOptions{LabelSelector: labels}

@@ -104,13 +104,6 @@ func (c *agentClient) feed(ctx context.Context, in io.Reader) error {
 	}
 }
 
-func (c *agentClient) usage(ctx context.Context) (u Usage, err error) {
-	err = c.ask(ctx, http.MethodGet, "/usage", nil, nil, func(r *http.Response) error {
-		return json.NewDecoder(r.Body).Decode(&u)
-	})
-	return u, err
-}
-
 // output copies a file of the party's folder to w until the party has ended. That w takes no more does not end it.
 func (c *agentClient) output(ctx context.Context, name string, w io.Writer) (end End, err error) {
 	sink := &counting{w: w}

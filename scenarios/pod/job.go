@@ -19,6 +19,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
+
+	"github.com/watchbench/watchbench/internal/version"
 )
 
 const (
@@ -41,15 +43,17 @@ const (
 // mostWritten is what a party may write to one of its volumes, so that no node runs out of disk: it is evicted first.
 var mostWritten = resource.MustParse("16Gi")
 
-// place is where parties run.
-type place struct {
+// Place is where parties run.
+type Place struct {
 	cfg       *rest.Config
 	client    kubernetes.Interface
 	namespace string
+	version   string // of this program
 	close     func() // drops connections that are kept
 }
 
-func newPlace(cfg *rest.Config, namespace string) (*place, error) {
+// NewPlace is a namespace.
+func NewPlace(cfg *rest.Config, namespace string) (*Place, error) {
 	cfg = rest.CopyConfig(cfg)
 	cfg.QPS = -1
 	http, err := rest.HTTPClientFor(cfg)
@@ -61,10 +65,10 @@ func newPlace(cfg *rest.Config, namespace string) (*place, error) {
 		return nil, fmt.Errorf("build a client: %w", err)
 	}
 	// The client's own method does not see through what client-go wraps around its transport.
-	return &place{cfg, client, namespace, func() { utilnet.CloseIdleConnectionsFor(http.Transport) }}, nil
+	return &Place{cfg, client, namespace, version.Version, func() { utilnet.CloseIdleConnectionsFor(http.Transport) }}, nil
 }
 
-func (p *place) tunnel(pod string) *tunnel {
+func (p *Place) tunnel(pod string) *tunnel {
 	t := &tunnel{at: p, pod: pod}
 	t.heard.Store(time.Now().UnixNano())
 	return t
@@ -128,7 +132,7 @@ func persist(ctx context.Context, f func(context.Context) error) (err error) {
 }
 
 // ensure makes a Job, which another stand-in may have made.
-func (p *place) ensure(ctx context.Context, job *batchv1.Job) (made *batchv1.Job, err error) {
+func (p *Place) ensure(ctx context.Context, job *batchv1.Job) (made *batchv1.Job, err error) {
 	jobs := p.client.BatchV1().Jobs(p.namespace)
 	err = persist(ctx, func(ctx context.Context) (err error) {
 		if made, err = jobs.Create(ctx, job, metav1.CreateOptions{}); apierrors.IsAlreadyExists(err) {
@@ -146,7 +150,7 @@ func (p *place) ensure(ctx context.Context, job *batchv1.Job) (made *batchv1.Job
 }
 
 // keep takes the bound from a Job whose Pod runs: from now on its agent knows when to end.
-func (p *place) keep(ctx context.Context, name string) error {
+func (p *Place) keep(ctx context.Context, name string) error {
 	err := persist(ctx, func(ctx context.Context) error {
 		_, err := p.client.BatchV1().Jobs(p.namespace).Patch(ctx, name, types.MergePatchType,
 			[]byte(`{"spec":{"activeDeadlineSeconds":null}}`), metav1.PatchOptions{})
@@ -159,7 +163,7 @@ func (p *place) keep(ctx context.Context, name string) error {
 }
 
 // find returns the Pod of an index, nil if there is none.
-func (p *place) find(ctx context.Context, s *Spec) (*corev1.Pod, error) {
+func (p *Place) find(ctx context.Context, s *Spec) (*corev1.Pod, error) {
 	list, err := p.client.CoreV1().Pods(p.namespace).List(ctx, metav1.ListOptions{LabelSelector: fmt.Sprintf("%s=%s,%s=%d",
 		batchv1.JobNameLabel, s.Job, batchv1.JobCompletionIndexAnnotation, s.Index)})
 	if err != nil || len(list.Items) == 0 {
@@ -189,7 +193,7 @@ func (e *LostError) Error() string { return fmt.Sprintf("%s: Pod %s: %s", e.Reas
 const sayMemory = "the container reached its memory limit"
 
 // fate returns how a Pod has ended, nil while it runs. Unknown is an error of another type.
-func (p *place) fate(ctx context.Context, of *corev1.Pod) error {
+func (p *Place) fate(ctx context.Context, of *corev1.Pod) error {
 	pod, err := p.client.CoreV1().Pods(p.namespace).Get(ctx, of.Name, metav1.GetOptions{})
 	if apierrors.IsNotFound(err) || err == nil && pod.UID != of.UID {
 		return &LostError{LostDeleted, of.Name, "it is not there any more"}
@@ -235,7 +239,7 @@ func ending(pod *corev1.Pod) (reason, detail string) {
 }
 
 // whyDying says why a Pod is being ended, which may not show yet.
-func (p *place) whyDying(ctx context.Context, pod *corev1.Pod) error {
+func (p *Place) whyDying(ctx context.Context, pod *corev1.Pod) error {
 	var fate error = &LostError{LostSilent, pod.Name, "its container was told to end"}
 	_ = wait.PollUntilContextTimeout(ctx, poll, askTimeout, true, func(ctx context.Context) (bool, error) {
 		found, ok := errors.AsType[*LostError](p.fate(ctx, pod))

@@ -45,7 +45,7 @@ const kindName = "watchbench-pod"
 
 // onKindCluster is a cluster with the images and a namespace.
 type onKindCluster struct {
-	*place
+	*Place
 	t          *testing.T
 	kubeconfig string
 	node       string // container
@@ -76,7 +76,7 @@ func startKind(t *testing.T) *onKindCluster {
 		run(t, nil, "sh", "-c", fmt.Sprintf("docker save k8s-watch:%[1]s storagemock:%[1]s watchbench:%[1]s | docker exec -i "+kindName+
 			"-control-plane ctr --namespace=k8s.io images import --all-platforms --digests --snapshotter=overlayfs -", *tag))
 	}
-	k.place = k.as(t, "wb-pod-test", nil)
+	k.Place = k.as(t, "wb-pod-test", nil)
 	nodes, err := k.client.CoreV1().Nodes().List(t.Context(), metav1.ListOptions{})
 	if err != nil || len(nodes.Items) != 1 {
 		t.Fatalf("%d nodes: %v", len(nodes.Items), err)
@@ -86,19 +86,19 @@ func startKind(t *testing.T) *onKindCluster {
 	if err != nil {
 		t.Fatal(err)
 	}
-	text, err := objects.YAML()
-	if err != nil {
+	var printed strings.Builder
+	if err := objects.Print(&printed); err != nil {
 		t.Fatal(err)
 	}
-	run(t, strings.NewReader(text), "kubectl", "--kubeconfig", k.kubeconfig, "apply", "--validate=strict", "-f", "-")
+	run(t, strings.NewReader(printed.String()), "kubectl", "--kubeconfig", k.kubeconfig, "apply", "--validate=strict", "-f", "-")
 	t.Cleanup(func() {
-		run(t, strings.NewReader(text), "kubectl", "--kubeconfig", k.kubeconfig, "delete", "-f", "-")
+		run(t, strings.NewReader(printed.String()), "kubectl", "--kubeconfig", k.kubeconfig, "delete", "-f", "-")
 	})
 	return k
 }
 
 // as is the namespace as the runner's account, or as whoever cfg changes it to.
-func (k *onKindCluster) as(t *testing.T, namespace string, change func(*rest.Config)) *place {
+func (k *onKindCluster) as(t *testing.T, namespace string, change func(*rest.Config)) *Place {
 	t.Helper()
 	c := cluster.Cluster{Kubeconfig: k.kubeconfig}
 	cfg, err := c.RESTConfig()
@@ -108,7 +108,7 @@ func (k *onKindCluster) as(t *testing.T, namespace string, change func(*rest.Con
 	if change != nil {
 		change(cfg)
 	}
-	at, err := newPlace(cfg, namespace)
+	at, err := NewPlace(cfg, namespace)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -132,7 +132,7 @@ func (k *onKindCluster) spec(t *testing.T, job, owner string) Spec {
 	t.Helper()
 	dir := t.TempDir()
 	s := Spec{Kubeconfig: dir + "/kubeconfig", Namespace: k.namespace, Owner: owner, Job: job, Of: 1, Image: "storagemock:" + *tag,
-		AgentImage: "watchbench:" + *tag, Limits: map[string]string{"cpu": "200m", "memory": "100Mi"}, Dir: dir, Results: []string{dir + "/ledger"}}
+		AgentImage: "watchbench:" + *tag, Limits: map[string]string{"cpu": "200m", "memory": "100Mi"}, Dir: dir, Results: []string{"ledger"}}
 	s.Argv = []string{"/storagemock", "--listen", "0.0.0.0:0", "--admin", "127.0.0.1:0", "--allow-remote", "--save-ledger", dir + "/ledger"}
 	// As the runner's account, which has no more than its roles.
 	cfg, err := clientcmd.LoadFromFile(k.kubeconfig)
@@ -274,7 +274,7 @@ func TestOnKind(t *testing.T) {
 		})
 	})
 	t.Run("API server restarts", k.testRestart)
-	if err := Clean(t.Context(), k.cfg, k.namespace, "run-1"); err != nil {
+	if err := k.Clean(t.Context(), "run-1"); err != nil {
 		t.Error(err)
 	}
 	if left := k.left("run-1"); len(left) > 0 {
@@ -288,11 +288,10 @@ func (k *onKindCluster) testParty(t *testing.T) {
 	if err := p.get("/metrics"); err != nil {
 		t.Error(err)
 	}
-	if w := p.placed; w.Node != k.node || net.ParseIP(w.IP) == nil || !strings.Contains(w.ImageID, "sha256:") || w.Limits["cpu"] != "200m" || w.Limits["memory"] != "100Mi" {
+	if w := p.placed.Pod; w.Node != k.node || net.ParseIP(p.placed.IP) == nil || !strings.Contains(w.ImageID, "sha256:") || w.Limits["cpu"] != "200m" || w.Limits["memory"] != "100Mi" {
 		t.Errorf("%+v", w)
 	}
-	agent := &agentClient{p.client}
-	if u, err := agent.usage(t.Context()); err != nil || u.Use == nil || u.Use.CPUSeconds <= 0 || u.Use.RSSBytes < 1<<20 || u.OOMKills != 0 || u.Throttled < 0 {
+	if u, err := Ask(t.Context(), p.client); err != nil || u.Use == nil || u.Use.CPUSeconds <= 0 || u.Use.RSSBytes < 1<<20 || u.OOMKills != 0 || u.Throttled < 0 {
 		t.Errorf("%+v: %v", u, err)
 	}
 	if err := p.Process.Signal(syscall.SIGTERM); err != nil {
@@ -302,7 +301,7 @@ func (k *onKindCluster) testParty(t *testing.T) {
 	if code := p.ProcessState.ExitCode(); code != 0 || !strings.Contains(p.err.String(), "msg=stopped") {
 		t.Errorf("exit code %d: %s", code, p.err)
 	}
-	if _, err := os.Stat(p.spec.Results[0]); err != nil {
+	if _, err := os.Stat(filepath.Join(p.spec.Dir, "ledger")); err != nil {
 		t.Error(err)
 	}
 	if left := k.left("run-1"); len(left) > 0 {
@@ -319,8 +318,8 @@ func (k *onKindCluster) testTwo(t *testing.T) {
 	first := stand(t, one)
 	second := stand(t, two)
 	for i, p := range []*standin{first, second} {
-		if p.placed.Name == "" || i > 0 && p.placed.Name == first.placed.Name {
-			t.Errorf("Pods %q and %q", first.placed.Name, p.placed.Name)
+		if p.placed.Pod.Name == "" || i > 0 && p.placed.Pod.Name == first.placed.Pod.Name {
+			t.Errorf("Pods %q and %q", first.placed.Pod.Name, p.placed.Pod.Name)
 		}
 		if err := p.get("/metrics"); err != nil {
 			t.Error(err)
@@ -331,7 +330,7 @@ func (k *onKindCluster) testTwo(t *testing.T) {
 			t.Errorf("exit code %d: %s", code, p.err)
 		}
 	}
-	if err := Clean(t.Context(), k.cfg, k.namespace, "run-1"); err != nil { // what Jobs of several Pods leave
+	if err := k.Clean(t.Context(), "run-1"); err != nil { // what Jobs of several Pods leave
 		t.Error(err)
 	}
 	if left := k.left("run-1"); len(left) > 0 {
@@ -374,7 +373,7 @@ func (k *onKindCluster) lost(t *testing.T, p *standin, reason string) {
 		t.Fatal("it did not end")
 	}
 	said := strings.Split(strings.TrimSpace(p.err.String()), "\n")
-	if code := p.ProcessState.ExitCode(); code != ExitLost || !strings.HasPrefix(said[len(said)-1], reason+": Pod "+p.placed.Name+": ") {
+	if code := p.ProcessState.ExitCode(); code != ExitLost || !strings.HasPrefix(said[len(said)-1], reason+": Pod "+p.placed.Pod.Name+": ") {
 		t.Errorf("exit code %d, last line %q", code, said[len(said)-1])
 	}
 	if left := k.left("run-1"); len(left) > 0 {
@@ -384,7 +383,7 @@ func (k *onKindCluster) lost(t *testing.T, p *standin, reason string) {
 
 func (k *onKindCluster) testLost(t *testing.T, reason string, do func(pod string) error) {
 	p := stand(t, k.spec(t, reason, "run-1"))
-	if err := do(p.placed.Name); err != nil {
+	if err := do(p.placed.Pod.Name); err != nil {
 		t.Fatal(err)
 	}
 	k.lost(t, p, reason)
@@ -457,7 +456,10 @@ func (k *onKindCluster) testRefusals(t *testing.T) {
 			cfg := rest.CopyConfig(k.cfg)
 			tc.change(&s, cfg)
 			begun := time.Now()
-			err := Preflight(t.Context(), cfg, s.Namespace, s)
+			at, err := NewPlace(cfg, s.Namespace)
+			if err == nil {
+				err = at.Preflight(t.Context(), s)
+			}
 			bad, ok := errors.AsType[*badinput.Error](err)
 			if took := time.Since(begun); !ok || !strings.Contains(bad.Error(), tc.says) || !strings.Contains(bad.Remedy, tc.remedy) || took > 30*time.Second {
 				t.Errorf("after %s: %v", took.Round(time.Second), err)
@@ -472,10 +474,12 @@ func (k *onKindCluster) testRefusals(t *testing.T) {
 	}
 	s := k.spec(t, "try", "")
 	s.ServiceAccount = AccountLoad
-	if err := Preflight(t.Context(), k.cfg, k.namespace, s); err != nil {
+	if err := k.Preflight(t.Context(), s); err != nil {
 		t.Errorf("a party that fits: %v", err)
 	}
-	err := k.preflight(t.Context(), "another-version", []Spec{s})
+	other := *k.Place
+	other.version = "another-version"
+	err := other.Preflight(t.Context(), s)
 	bad, ok := errors.AsType[*badinput.Error](err)
 	if !ok || !strings.Contains(bad.Error(), s.Image) || !strings.Contains(bad.Error(), "another-version") || !strings.Contains(bad.Remedy, "make image") {
 		t.Errorf("an image of another version: %v", err)

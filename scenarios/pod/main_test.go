@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"os/signal"
@@ -49,6 +50,9 @@ func act(role string) int {
 		ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
 		defer stop()
 		code, err := (&Standin{Spec: spec, In: os.Stdin, Out: os.Stdout, Err: os.Stderr}).Run(ctx)
+		if lost, ok := errors.AsType[*LostError](err); ok {
+			err = lost
+		}
 		if err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			return ExitLost

@@ -8,10 +8,8 @@ import (
 	"time"
 
 	"golang.org/x/sync/errgroup"
-	"k8s.io/client-go/rest"
 
 	"github.com/watchbench/watchbench/internal/badinput"
-	"github.com/watchbench/watchbench/internal/version"
 )
 
 // reachLimit bounds what is asked of an agent.
@@ -21,20 +19,12 @@ const reachLimit = 10 * time.Second
 // accounts, the way to their agents, and whether the programs, which only say their versions, are of this version. What
 // would fix it is one error of bad input. The Pods are gone when it returns; those of a process that was killed end by
 // themselves.
-func Preflight(ctx context.Context, cfg *rest.Config, namespace string, parties ...Spec) error {
-	at, err := newPlace(cfg, namespace)
-	if err != nil {
-		return err
-	}
-	defer at.close()
-	return at.preflight(ctx, version.Version, parties)
-}
-
-func (p *place) preflight(ctx context.Context, version string, parties []Spec) error {
+func (p *Place) Preflight(ctx context.Context, parties ...Spec) error {
+	defer p.close()
 	try, within := errgroup.WithContext(ctx)
 	for _, s := range parties {
 		s.Job += "-preflight"
-		try.Go(func() error { return p.try(within, version, s) })
+		try.Go(func() error { return p.try(within, s) })
 	}
 	err := try.Wait()
 	// All at the end, so that all have had room at once.
@@ -45,41 +35,38 @@ func (p *place) preflight(ctx context.Context, version string, parties []Spec) e
 }
 
 // try makes the Pods of a party and has them say their program's version.
-func (p *place) try(ctx context.Context, version string, s Spec) error {
+func (p *Place) try(ctx context.Context, s Spec) error {
 	for ; s.Index < s.Of; s.Index++ {
 		pod, err := p.run(ctx, &s)
 		if err != nil {
 			return err
 		}
-		said, err := p.version(ctx, pod.Name, s)
-		if err != nil {
-			return err
+		said, err := p.ask(ctx, pod.Name, &s)
+		if err == nil {
+			err = sameVersion(s.Image, said, p.version)
 		}
-		if err := sameVersion(s.Image, said, version); err != nil {
+		if err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// version is what a Pod's program answers to --version; empty if it does not know that flag.
-func (p *place) version(ctx context.Context, pod string, s Spec) (string, error) {
+// ask is what a Pod's program answers to --version; empty if it does not know that flag.
+func (p *Place) ask(ctx context.Context, pod string, s *Spec) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, reachLimit)
 	defer cancel()
 	t := p.tunnel(pod)
 	defer t.reset()
 	agent := newAgentClient(t.dial)
 	defer agent.close()
-	if _, err := agent.usage(ctx); err != nil {
-		return "", p.refused(fmt.Errorf("forward a port to the Pod %s: %w", pod, err))
-	}
 	var said bytes.Buffer
 	err := agent.start(ctx, Start{Argv: []string{s.Argv[0], "--version"}, Dir: s.Dir})
 	if err == nil {
 		_, err = agent.output(ctx, stdout, &said)
 	}
 	if err != nil {
-		return "", fmt.Errorf("ask the image %s for its version: %w", s.Image, err)
+		return "", p.refused(fmt.Errorf("ask the image %s for its version, in the Pod %s: %w", s.Image, pod, err))
 	}
 	fields := append([]string{""}, strings.Fields(said.String())...)
 	return fields[len(fields)-1], nil

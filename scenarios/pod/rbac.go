@@ -3,6 +3,7 @@ package pod
 import (
 	"errors"
 	"fmt"
+	"io"
 	"maps"
 	"slices"
 	"strings"
@@ -85,10 +86,10 @@ func loadRules(load *plan.Load) []rbacv1.PolicyRule {
 	return rules
 }
 
-// watchRules are what a watcher of the resources, by group, does.
-func watchRules(groups map[string][]string, verbs string) (rules []rbacv1.PolicyRule) {
-	for g, resources := range groups {
-		rules = append(rules, allow(g, verbs, strings.Join(resources, " ")))
+// watchRules are what a watcher of the resources does.
+func watchRules(resources []apisim.Resource, verbs string) (rules []rbacv1.PolicyRule) {
+	for _, r := range resources {
+		rules = append(rules, allow(r.Group, verbs, r.Name))
 	}
 	return rules
 }
@@ -115,7 +116,7 @@ type Rights []*unstructured.Unstructured
 // RBAC is all that runs of some loads in the namespace need in a cluster: the namespace, and for the runner, its
 // generators and its watchers of these kinds a ServiceAccount each with the least of rights.
 func RBAC(namespace string, loads []plan.Load, watched []string) (objects Rights, err error) {
-	groups := map[string][]string{}
+	var resources []apisim.Resource
 	known := append(apisim.BuiltIn(), apisim.Resource{Group: shape.WidgetGroup, Name: "widgets", Kind: shape.KindWidget})
 	for _, kind := range watched {
 		i := slices.IndexFunc(known, func(r apisim.Resource) bool { return r.Kind == kind })
@@ -123,7 +124,7 @@ func RBAC(namespace string, loads []plan.Load, watched []string) (objects Rights
 			return nil, badinput.New("use a built-in kind such as Pod, Node or Deployment", "no rights are known for kind %q",
 				kind)
 		}
-		groups[known[i].Group] = append(groups[known[i].Group], known[i].Name)
+		resources = append(resources, known[i])
 	}
 	var load []rbacv1.PolicyRule
 	for i := range loads {
@@ -140,10 +141,10 @@ func RBAC(namespace string, loads []plan.Load, watched []string) (objects Rights
 		name, in      string // of its Role, if it has one
 		inside, about []rbacv1.PolicyRule
 	}{
-		{accountRunner, namespace, runnerRules, append(watchRules(groups, "get list watch"),
+		{accountRunner, namespace, runnerRules, append(watchRules(resources, "get list watch"),
 			allow("", "list", "namespaces"), allow("", "get", "nodes"))},
 		{AccountLoad, nodeLeases, leaseRules, load},
-		{AccountWatcher, "", nil, watchRules(groups, "list watch")},
+		{AccountWatcher, "", nil, watchRules(resources, "list watch")},
 	} {
 		add(&corev1.ServiceAccount{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "ServiceAccount"},
 			ObjectMeta: metav1.ObjectMeta{Name: a.name, Namespace: namespace}})
@@ -163,15 +164,16 @@ func RBAC(namespace string, loads []plan.Load, watched []string) (objects Rights
 	return objects, err
 }
 
-// YAML prints the objects for kubectl apply.
-func (r Rights) YAML() (string, error) {
-	var out strings.Builder
+// Print writes the objects as YAML, for kubectl apply.
+func (r Rights) Print(to io.Writer) error {
 	for _, o := range r {
 		text, err := yaml.Marshal(o.Object)
-		if err != nil {
-			return "", fmt.Errorf("print the roles: %w", err)
+		if err == nil {
+			_, err = fmt.Fprintf(to, "---\n%s", text)
 		}
-		fmt.Fprintf(&out, "---\n%s", text)
+		if err != nil {
+			return fmt.Errorf("print the roles: %w", err)
+		}
 	}
-	return out.String(), nil
+	return nil
 }

@@ -6,6 +6,7 @@ import (
 	"os"
 
 	"github.com/watchbench/watchbench/internal/badinput"
+	"github.com/watchbench/watchbench/scenarios/history"
 )
 
 // Spec is one party as a Pod: what watchbench pod reads, as JSON.
@@ -30,14 +31,10 @@ const PhasePod = "pod"
 
 // Placed is what the line of PhasePod says: where the party runs.
 type Placed struct {
-	Phase   string            `json:"phase"`
-	Name    string            `json:"name"`
-	IP      string            `json:"ip"`
-	Node    string            `json:"node"`
-	Image   string            `json:"image"`
-	ImageID string            `json:"imageID"` // with the digest
-	Limits  map[string]string `json:"limits"`  // by resource
-	Proxy   string            `json:"proxy"`   // URL here of an HTTP proxy whose requests go to the Pod's loopback
+	Phase string      `json:"phase"`
+	Pod   history.Pod `json:"pod"`
+	IP    string      `json:"ip"`
+	Proxy string      `json:"proxy"` // URL here of an HTTP proxy whose requests go to the Pod's loopback
 }
 
 // AgentURL is the Pod's agent, through the proxy.

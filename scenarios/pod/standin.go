@@ -18,6 +18,7 @@ import (
 	"github.com/watchbench/watchbench/internal/badinput"
 	"github.com/watchbench/watchbench/internal/kubeapi"
 	"github.com/watchbench/watchbench/internal/lifecycle"
+	"github.com/watchbench/watchbench/scenarios/history"
 )
 
 const (
@@ -42,7 +43,7 @@ func (s *Standin) Run(ctx context.Context) (code int, err error) {
 	if err != nil {
 		return 0, badinput.Wrap(err)
 	}
-	at, err := newPlace(cfg, s.Namespace)
+	at, err := NewPlace(cfg, s.Namespace)
 	if err != nil {
 		return 0, err
 	}
@@ -58,20 +59,16 @@ func (s *Standin) Run(ctx context.Context) (code int, err error) {
 		err = ErrStopped
 	}
 	if s.Of == 1 { // else the Job ends with its last Pod
-		e := at.remove(ctx, removeLimit, labelInstance+"="+s.Owner+","+labelJob+"="+s.Job)
-		if err == nil {
+		if e := at.remove(ctx, removeLimit, labelInstance+"="+s.Owner+","+labelJob+"="+s.Job); err == nil {
 			err = e
 		}
-	}
-	if lost, ok := errors.AsType[*LostError](err); ok {
-		return 0, lost
 	}
 	return code, err
 }
 
 // accompany is the party in a Pod that runs, which the end of stopped ends. The Pod's end, and that it cannot be
 // reached, are a *LostError.
-func (s *Standin) accompany(stopped context.Context, at *place, pod *corev1.Pod) (code int, err error) {
+func (s *Standin) accompany(stopped context.Context, at *Place, pod *corev1.Pod) (code int, err error) {
 	ctx, lose := context.WithCancelCause(context.WithoutCancel(stopped))
 	var minding sync.WaitGroup
 	defer minding.Wait()
@@ -108,12 +105,8 @@ func (s *Standin) accompany(stopped context.Context, at *place, pod *corev1.Pod)
 	case end.Signal == int(syscall.SIGKILL) && end.OOMKills > 0:
 		return 0, &LostError{LostOOM, pod.Name, sayMemory}
 	}
-	for _, path := range s.Results {
-		name, err := filepath.Rel(s.Dir, path)
-		if err == nil {
-			err = agent.fetch(ctx, name, path)
-		}
-		if err != nil {
+	for _, name := range s.Results {
+		if err := agent.fetch(ctx, name, filepath.Join(s.Dir, name)); err != nil {
 			return 0, err
 		}
 	}
@@ -128,15 +121,14 @@ func (s *Standin) accompany(stopped context.Context, at *place, pod *corev1.Pod)
 
 // begin says where the party is, and starts it.
 func (s *Standin) begin(ctx context.Context, agent *agentClient, pod *corev1.Pod, proxy string) error {
-	said := Placed{Phase: PhasePod, Name: pod.Name, IP: pod.Status.PodIP, Node: pod.Spec.NodeName, Image: s.Image,
-		Limits: map[string]string{}, Proxy: proxy}
+	is := history.Pod{Name: pod.Name, Node: pod.Spec.NodeName, Image: s.Image, Limits: map[string]string{}}
 	for _, c := range pod.Status.ContainerStatuses {
-		said.ImageID = c.ImageID
+		is.ImageID = c.ImageID
 	}
 	for name, q := range pod.Spec.Containers[0].Resources.Limits { // the namespace may set some
-		said.Limits[string(name)] = q.String()
+		is.Limits[string(name)] = q.String()
 	}
-	if err := json.NewEncoder(s.Out).Encode(said); err != nil {
+	if err := json.NewEncoder(s.Out).Encode(Placed{PhasePod, is, pod.Status.PodIP, proxy}); err != nil {
 		return err
 	}
 	start := Start{Argv: s.Argv, Env: s.Env, Dir: s.Dir, Files: map[string][]byte{}}
@@ -166,10 +158,10 @@ func (s *Standin) follow(ctx context.Context, agent *agentClient) (end End, err 
 }
 
 // guard keeps an agent from thinking that nobody is there. It returns once its Pod is lost, or ctx ends.
-func guard(ctx context.Context, at *place, pod *corev1.Pod, agent *agentClient, tunnel *tunnel) error {
+func guard(ctx context.Context, at *Place, pod *corev1.Pod, agent *agentClient, tunnel *tunnel) error {
 	for ctx.Err() == nil {
 		asking, cancel := context.WithTimeout(ctx, askTimeout)
-		_, err := agent.usage(asking)
+		_, err := Ask(asking, agent.http)
 		cancel()
 		silent := tunnel.silent() // what is large holds up the answer, and shows life as well
 		if err == nil || silent < askTimeout {

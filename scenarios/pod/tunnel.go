@@ -22,7 +22,7 @@ import (
 // tunnel is a way to the ports of a Pod through the API server. It is not client-go's PortForwarder, which gives up its
 // ports and all its connections when one of them is refused in the Pod, as those of a party that does not listen yet.
 type tunnel struct {
-	at  *place
+	at  *Place
 	pod string
 
 	mu   sync.Mutex // guards what follows; held while a connection is made

@@ -1,9 +1,11 @@
 package pod
 
 import (
+	"context"
+	"encoding/json"
+	"net/http"
 	"os"
-	"strconv"
-	"strings"
+	"time"
 
 	"github.com/prometheus/procfs"
 
@@ -15,7 +17,18 @@ import (
 type Usage struct {
 	Time             int64        // ns, the Pod's clock
 	Use              *history.Use // of the party's process, while it runs
-	history.PodState              // but for its clock
+	history.PodState              // the agent does not know Ahead and Within
+}
+
+// Ask reads the usage of a Pod once, through its proxy, and its clock.
+func Ask(ctx context.Context, proxied *http.Client) (u Usage, err error) {
+	began := time.Now()
+	err = (&agentClient{proxied}).once(ctx, http.MethodGet, "/usage", nil, nil, func(r *http.Response) error {
+		return json.NewDecoder(r.Body).Decode(&u)
+	})
+	took := time.Since(began).Nanoseconds()
+	u.Ahead, u.Within = u.Time-(began.UnixNano()+took/2), took/2
+	return u, err
 }
 
 // UseOf is what a process has used so far; not ok if there is none, or it cannot be read.
@@ -37,12 +50,12 @@ func container(root string) (s history.PodState) {
 	if _, err := os.Stat(cpu); err != nil { // version 1
 		cpu, second = root+"/cpu/cpu.stat", 1e9
 	}
-	s.Throttled, s.ThrottledSeconds = int64(counter(cpu, "nr_throttled")), -1
-	if t := max(counter(cpu, "throttled_usec"), counter(cpu, "throttled_time")); t >= 0 {
+	s.Throttled, s.ThrottledSeconds = int64(procstat.Counter(cpu, "nr_throttled")), -1
+	if t := max(procstat.Counter(cpu, "throttled_usec"), procstat.Counter(cpu, "throttled_time")); t >= 0 {
 		s.ThrottledSeconds = t / second
 	}
-	s.OOMKills = int64(max(counter(root+"/memory.events", "oom_kill"),
-		counter(root+"/memory/memory.oom_control", "oom_kill")))
+	s.OOMKills = int64(max(procstat.Counter(root+"/memory.events", "oom_kill"),
+		procstat.Counter(root+"/memory/memory.oom_control", "oom_kill")))
 	s.Received, s.Sent = -1, -1
 	if self, err := procfs.Self(); err == nil {
 		if devices, err := self.NetDev(); err == nil {
@@ -51,20 +64,4 @@ func container(root string) (s history.PodState) {
 		}
 	}
 	return s
-}
-
-// counter is of a file of lines "name number"; -1 if it cannot be read.
-func counter(path, name string) float64 {
-	text, err := os.ReadFile(path)
-	if err != nil {
-		return -1
-	}
-	for line := range strings.Lines(string(text)) {
-		if value, ok := strings.CutPrefix(line, name+" "); ok {
-			if n, err := strconv.ParseFloat(strings.TrimSpace(value), 64); err == nil {
-				return n
-			}
-		}
-	}
-	return -1
 }

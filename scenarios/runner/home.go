@@ -129,11 +129,14 @@ func (r *Runner) moveIn(ctx context.Context) error {
 	pods := &party.Pods{Bench: r.opts.Binaries.Bench, Image: o.Image, Run: run, Cell: r.dir, All: pod.Spec{
 		Kubeconfig: r.cluster.Kubeconfig, Namespace: o.Namespace, Owner: run, Limits: o.Limits}}
 	r.progress.Line("trying whether the cluster runs the Pods in namespace " + o.Namespace)
-	if err := pod.Preflight(ctx, cfg, o.Namespace, pods.Trials()...); err != nil {
+	at, err := pod.NewPlace(cfg, o.Namespace)
+	if err == nil {
+		err = at.Preflight(ctx, pods.Trials()...)
+	}
+	if err != nil {
 		return err
 	}
-	r.home = &home{client: api, pods: pods,
-		clean: func(ctx context.Context) error { return pod.Clean(ctx, cfg, o.Namespace, run) }}
+	r.home = &home{client: api, pods: pods, clean: func(ctx context.Context) error { return at.Clean(ctx, run) }}
 	return nil
 }
 
