@@ -29,13 +29,10 @@ func podCommand(s streams) *cobra.Command {
 			signal.Ignore(syscall.SIGPIPE)
 			signal.Notify(make(chan os.Signal, 1), os.Interrupt, syscall.SIGTERM)
 			code, err := (&pod.Standin{Spec: spec, In: s.in, Out: s.out, Err: s.err}).Run(cmd.Context())
-			lost, is := errors.AsType[*pod.LostError](err)
-			switch {
-			case is:
+			if lost, is := errors.AsType[*pod.LostError](err); is {
 				return &terminal.Exit{Code: pod.ExitLost, Err: lost}
-			case errors.Is(err, pod.ErrStopped):
-				return &terminal.Interrupted{Err: err}
-			case err == nil && code != 0:
+			}
+			if err == nil && code != 0 {
 				return &terminal.Exit{Code: code}
 			}
 			return err

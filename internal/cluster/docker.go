@@ -101,7 +101,7 @@ func (d docker) haveImages(ctx context.Context, images []string) error {
 func (d docker) removeNodes(ctx context.Context, cluster string) error {
 	var failure error
 	for range 3 {
-		ids, err := d.nodes(ctx, cluster)
+		ids, err := d.lines(ctx, "ps", "-a", "-q", "--filter", "label="+kindLabel+"="+cluster)
 		if err != nil {
 			return err
 		}
@@ -113,10 +113,6 @@ func (d docker) removeNodes(ctx context.Context, cluster string) error {
 		}
 	}
 	return fmt.Errorf("delete the nodes of kind cluster %s: %w", cluster, failure)
-}
-
-func (d docker) nodes(ctx context.Context, cluster string) ([]string, error) {
-	return d.lines(ctx, "ps", "-a", "-q", "--filter", "label="+kindLabel+"="+cluster)
 }
 
 // parties finds the process ids of etcd and kube-apiserver as this machine sees

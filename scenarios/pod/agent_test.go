@@ -310,6 +310,10 @@ func TestUsage(t *testing.T) {
 		return u
 	}
 	before := time.Now()
+	_, err := p.output(t.Context(), stdout, io.Discard) // asks until the agent listens
+	if r, ok := errors.AsType[*refusedError](err); !ok || r.status != http.StatusNotFound {
+		t.Fatal(err)
+	}
 	if u := usage(); u.Use != nil {
 		t.Errorf("before its start: %+v", u.Use)
 	}

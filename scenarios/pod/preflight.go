@@ -72,18 +72,15 @@ func (p *Place) ask(ctx context.Context, pod string, s *Spec) (string, error) {
 	return fields[len(fields)-1], nil
 }
 
-// sameVersion refuses an image of another version than this program's, as Makefile gives both: the commit, and whether
-// the tree had changes. So builds of one tree are equal, two trees with changes to one commit are taken for equal, and a
-// program that was built without its version, as by go build, is comparable with none.
+// sameVersion refuses an image of another version than this program's. Both are the commit, and whether the tree had
+// changes, as the Makefile gives them: two trees with changes to one commit are taken for equal, and a program that was
+// built without its version, as by go build, is comparable with none.
 func sameVersion(image, said, own string) error {
 	const unknown = "unknown"
 	if own == unknown || said == unknown || said == own {
 		return nil
 	}
-	if said == "" {
-		said = "one that does not say it"
-	}
-	return badinput.New("build the images of this version with make image, and load them (kind load docker-image) or push "+
-		"them; or name the tag of those there are with --image-tag", "the image %s has version %s, and this program %s",
+	return badinput.New("build the images of this version with make image, and load them (kind load docker-image) or "+
+		"push them; or name the tag of those there are with --image-tag", "the image %s has version %q, and this program %q",
 		image, said, own)
 }

@@ -43,12 +43,9 @@ var runnerRules = []rbacv1.PolicyRule{
 }
 
 // leaseRules are what a generator does to the Leases of its nodes; the namespace holds nothing else.
-var leaseRules = []rbacv1.PolicyRule{allow(rbacLeases, "create get patch delete", "leases")}
+var leaseRules = []rbacv1.PolicyRule{allow("coordination.k8s.io", "create get patch delete", "leases")}
 
-const (
-	rbacLeases = "coordination.k8s.io"
-	nodeLeases = "kube-node-lease"
-)
+const nodeLeases = "kube-node-lease"
 
 // loadRules are what a generator does in the cluster. What is left of a namespace is the cluster's to delete, but for
 // pods, which wait for kubelets that their nodes do not have.
@@ -103,7 +100,8 @@ func merged(rules []rbacv1.PolicyRule) (all []rbacv1.PolicyRule) {
 			verbs[of] = append(verbs[of], r.Verbs...)
 		}
 	}
-	for _, of := range slices.SortedFunc(maps.Keys(verbs), func(a, b [3]string) int { return slices.Compare(a[:], b[:]) }) {
+	inOrder := func(a, b [3]string) int { return slices.Compare(a[:], b[:]) }
+	for _, of := range slices.SortedFunc(maps.Keys(verbs), inOrder) {
 		may := slices.Compact(slices.Sorted(slices.Values(verbs[of])))
 		all = append(all, allow(of[0], strings.Join(may, " "), of[1], strings.Fields(of[2])...))
 	}

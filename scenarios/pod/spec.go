@@ -11,19 +11,19 @@ import (
 
 // Spec is one party as a Pod: what watchbench pod reads, as JSON.
 type Spec struct {
-	Kubeconfig, Context string
-	Namespace           string
-	Owner               string            // the run, by its label on all that is made
-	Job                 string            // the party's Indexed Job; made by the first stand-in that finds it missing
-	Index, Of           int               // this Pod of how many
-	Image               string            // of the party
-	AgentImage          string            // of watchbench; its agent is copied in by an init container
-	ServiceAccount      string            // empty: none, and no token
-	Limits              map[string]string // and requests, by resource
-	Argv, Env           []string
-	Dir                 string   // of the cell: an emptyDir at the same path, so that configurations hold unchanged
-	Files               []string // in Dir, uploaded before the start
-	Results             []string // in Dir, fetched after the party has ended
+	Kubeconfig     string
+	Namespace      string
+	Owner          string            // the run, by its label on all that is made
+	Job            string            // the party's Indexed Job; made by the first stand-in that finds it missing
+	Index, Of      int               // this Pod of how many
+	Image          string            // of the party
+	AgentImage     string            // of watchbench; its agent is copied in by an init container
+	ServiceAccount string            // empty: none, and no token
+	Limits         map[string]string // and requests, by resource
+	Argv, Env      []string
+	Dir            string   // of the cell: an emptyDir at the same path, so that configurations hold unchanged
+	Files          []string // in Dir, uploaded before the start
+	Results        []string // in Dir, fetched after the party has ended
 }
 
 // PhasePod is the first line that a stand-in says.

@@ -18,6 +18,7 @@ import (
 	"github.com/watchbench/watchbench/internal/badinput"
 	"github.com/watchbench/watchbench/internal/kubeapi"
 	"github.com/watchbench/watchbench/internal/lifecycle"
+	"github.com/watchbench/watchbench/internal/terminal"
 	"github.com/watchbench/watchbench/scenarios/history"
 )
 
@@ -33,13 +34,10 @@ type Standin struct {
 	Out, Err io.Writer
 }
 
-// ErrStopped is the error of a stand-in that was to end before its party was there.
-var ErrStopped = errors.New("stopped before the party was started")
-
 // Run makes the Pod, is the party until it ends, and removes what it made. The end of ctx is the party's SIGTERM. An
-// error is a *LostError, bad input, or something that kept the party from starting.
+// error is a *LostError, bad input, *terminal.Interrupted, or something else that kept the party from starting.
 func (s *Standin) Run(ctx context.Context) (code int, err error) {
-	cfg, err := kubeapi.ReadConfig(s.Kubeconfig, s.Context)
+	cfg, err := kubeapi.ReadConfig(s.Kubeconfig, "")
 	if err != nil {
 		return 0, badinput.Wrap(err)
 	}
@@ -56,7 +54,7 @@ func (s *Standin) Run(ctx context.Context) (code int, err error) {
 	case err == nil:
 		code, err = s.accompany(ctx, at, pod)
 	case ctx.Err() != nil:
-		err = ErrStopped
+		err = &terminal.Interrupted{Err: errors.New("the party was not started yet")}
 	}
 	if s.Of == 1 { // else the Job ends with its last Pod
 		if e := at.remove(ctx, removeLimit, labelInstance+"="+s.Owner+","+labelJob+"="+s.Job); err == nil {

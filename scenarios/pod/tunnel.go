@@ -85,14 +85,13 @@ func (t *tunnel) dial(_ context.Context, _, addr string) (net.Conn, error) {
 	headers.Set(corev1.PortForwardRequestIDHeader, strconv.Itoa(id))
 	headers.Set(corev1.StreamType, corev1.StreamTypeError)
 	failure, err := conn.CreateStream(headers)
-	if err != nil {
-		_ = conn.Close()
-		return nil, err
+	var data httpstream.Stream
+	if err == nil {
+		_ = failure.Close()                                 // nothing is written to it
+		go func() { _, _ = io.Copy(io.Discard, failure) }() // ends with the connection; unread, it would hold up others
+		headers.Set(corev1.StreamType, corev1.StreamTypeData)
+		data, err = conn.CreateStream(headers)
 	}
-	_ = failure.Close()                                 // nothing is written to it
-	go func() { _, _ = io.Copy(io.Discard, failure) }() // ends with the connection; unread, it would hold up others
-	headers.Set(corev1.StreamType, corev1.StreamTypeData)
-	data, err := conn.CreateStream(headers)
 	if err != nil {
 		_ = conn.Close()
 		return nil, err
