@@ -2,6 +2,7 @@ package cluster
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"fmt"
 	"os/exec"
@@ -31,15 +32,10 @@ func (d docker) check(ctx context.Context) error {
 	asked, cancel := context.WithTimeoutCause(ctx, dockerTimeout, fmt.Errorf("no answer for %s", dockerTimeout))
 	defer cancel()
 	_, err := d.lines(asked, "version", "--format", "{{.Server.Version}}")
-	switch {
-	case err == nil:
-		return nil
-	case ctx.Err() != nil:
+	if err == nil || ctx.Err() != nil {
 		return context.Cause(ctx)
-	case asked.Err() != nil:
-		err = context.Cause(asked)
 	}
-	return &badinput.Error{What: "a kind cluster needs Docker", Remedy: remedy, Err: err}
+	return &badinput.Error{What: "a kind cluster needs Docker", Remedy: remedy, Err: cmp.Or(context.Cause(asked), err)}
 }
 
 // lines runs one command and returns its output. An error carries what the command
@@ -65,9 +61,8 @@ func lastLine(s string) string {
 // ensureImage pulls a node image that is not there. kind would do so too, but five
 // times, silently, and without an end when the run is interrupted.
 func (d docker) ensureImage(ctx context.Context, image string, say func(string, ...any)) error {
-	if _, err := d.lines(ctx, "image", "inspect", "--format", "{{.Id}}", image); err == nil {
-		return nil
-	} else if ctx.Err() != nil {
+	_, err := d.lines(ctx, "image", "inspect", "--format", "{{.Id}}", image)
+	if err == nil || ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
 	say("pulling %s", image)

@@ -67,10 +67,6 @@ func (s *Standin) Run(ctx context.Context) (code int, err error) {
 // accompany is the party in a Pod that runs, which the end of stopped ends. The Pod's end, and that it cannot be
 // reached, are a *LostError.
 func (s *Standin) accompany(stopped context.Context, at *Place, pod *corev1.Pod) (code int, err error) {
-	ctx, lose := context.WithCancelCause(context.WithoutCancel(stopped))
-	var minding sync.WaitGroup
-	defer minding.Wait()
-	defer lose(nil)
 	tunnel := at.tunnel(pod.Name)
 	defer tunnel.reset()
 	agent := newAgentClient(tunnel.dial)
@@ -80,6 +76,10 @@ func (s *Standin) accompany(stopped context.Context, at *Place, pod *corev1.Pod)
 		return 0, err
 	}
 	defer stop()
+	ctx, lose := context.WithCancelCause(context.WithoutCancel(stopped))
+	var minding sync.WaitGroup
+	defer minding.Wait()
+	defer lose(nil)
 	minding.Go(func() { lose(guard(ctx, at, pod, agent, tunnel)) })
 	if err := s.begin(ctx, agent, pod, proxy); err != nil {
 		return 0, err
