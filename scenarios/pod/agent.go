@@ -82,8 +82,8 @@ type End struct {
 	Dying    bool  // the container is being ended, and not by the stand-in
 }
 
-// Run serves until the party's end was asked for and the agent is told to end, or nobody asks any more. It ends
-// the party before it returns. That ctx ends is the container's end.
+// Run serves until the stand-in needs nothing more, the container ends, which is the end of ctx, or nobody asks any
+// more. It ends the party before it returns.
 func (a *Agent) Run(ctx context.Context) error {
 	listener, err := net.Listen("tcp", cmp.Or(a.Listen, "127.0.0.1:"+agentPort))
 	if err != nil {

@@ -15,10 +15,9 @@ import (
 // reachLimit bounds what is asked of an agent.
 const reachLimit = 10 * time.Second
 
-// Preflight tries whether the cluster takes these parties of one run, all at once: Pods with their images, limits and
-// accounts, the way to their agents, and whether the programs, which only say their versions, are of this version. What
-// would fix it is one error of bad input. The Pods are gone when it returns; those of a process that was killed end by
-// themselves.
+// Preflight runs these parties of one run as Pods, all at once, with their images, limits and accounts; their programs
+// only report their versions, which have to be this program's. An error that the user can fix is bad input and says how.
+// The Pods are gone when it returns; those of a process that was killed end by themselves.
 func (p *Place) Preflight(ctx context.Context, parties ...Spec) error {
 	defer p.close()
 	try, within := errgroup.WithContext(ctx)
@@ -52,7 +51,7 @@ func (p *Place) try(ctx context.Context, s Spec) error {
 	return nil
 }
 
-// ask is what a Pod's program answers to --version; empty if it does not know that flag.
+// ask returns the version that a Pod's program reports; empty if it has no --version.
 func (p *Place) ask(ctx context.Context, pod string, s *Spec) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, reachLimit)
 	defer cancel()

@@ -83,7 +83,7 @@ func loadRules(load *plan.Load) []rbacv1.PolicyRule {
 	return rules
 }
 
-// watchRules are what a watcher of the resources does.
+// watchRules let a watcher read the resources.
 func watchRules(resources []apisim.Resource, verbs string) (rules []rbacv1.PolicyRule) {
 	for _, r := range resources {
 		rules = append(rules, allow(r.Group, verbs, r.Name))

@@ -31,7 +31,7 @@ func Ask(ctx context.Context, proxied *http.Client) (u Usage, err error) {
 	return u, err
 }
 
-// UseOf is what a process has used so far; not ok if there is none, or it cannot be read.
+// UseOf reads a process's use so far; not ok if there is no process, or it cannot be read.
 func UseOf(p *procstat.Process) (use history.Use, ok bool) {
 	if p == nil {
 		return use, false
@@ -44,7 +44,7 @@ func UseOf(p *procstat.Process) (use history.Use, ok bool) {
 // cgroupRoot is where a container sees its own.
 const cgroupRoot = "/sys/fs/cgroup"
 
-// container is what the kernel says of the Pod and of its container, whose cgroup is at root.
+// container reads the kernel's counters of the Pod and of its container, whose cgroup is at root.
 func container(root string) (s history.PodState) {
 	cpu, second := root+"/cpu.stat", 1e6
 	if _, err := os.Stat(cpu); err != nil { // version 1
