@@ -16,8 +16,8 @@ import (
 const reachLimit = 10 * time.Second
 
 // Preflight runs these parties of one run as Pods, all at once, with their images, limits and accounts; their programs
-// only report their versions, which have to be this program's. An error that the user can fix is bad input and says how.
-// The Pods are gone when it returns; those of a process that was killed end by themselves.
+// only report their versions, which have to be this program's. What the user can fix is bad input that says how. The
+// Pods are gone when it returns; those of a process that was killed end by themselves.
 func (p *Place) Preflight(ctx context.Context, parties ...Spec) error {
 	defer p.close()
 	try, within := errgroup.WithContext(ctx)
