@@ -11,7 +11,7 @@ BIN   := bin
 CMDS  := $(notdir $(wildcard cmd/*))
 GO    ?= go
 # The version a binary tells: the commit, and whether the tree differs from it.
-VERSION := $(shell git describe --always --dirty 2>/dev/null || echo unknown)
+VERSION := $(shell git describe --always --dirty --abbrev=12 --exclude='*' 2>/dev/null || echo unknown)
 LDFLAGS := -X github.com/watchbench/watchbench/internal/version.Version=$(VERSION)
 LINTER  := $(BIN)/golangci-lint
 ECHARTS := internal/assets/echarts.min.js

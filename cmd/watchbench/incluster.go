@@ -21,7 +21,6 @@ import (
 // podFlags hold the flags of a run in a cluster.
 type podFlags struct {
 	on, rbac bool
-	limits   map[string]string
 	runner.InCluster
 }
 
@@ -34,7 +33,7 @@ func (p *podFlags) flags(cmd *cobra.Command) {
 		"registry.example/team (kind: not needed, they are loaded)")
 	fl.StringVar(&p.Tag, "image-tag", "dev", "tag of the images")
 	fl.StringVar(&p.Namespace, "namespace", "watchbench", "namespace of the Pods")
-	fl.StringToStringVar(&p.limits, "limits", nil, "limits and requests of each Pod, such as "+
+	fl.StringToStringVar(&p.Limits, "limits", nil, "limits and requests of each Pod, such as "+
 		"cpu=1,memory=512Mi (default: none)")
 	fl.BoolVar(&p.rbac, "rbac", false, "print the namespace, accounts and rights that the run needs, and exit")
 	terminal.Group(fl, podGroup)
@@ -51,15 +50,12 @@ func (p *podFlags) options(fl *pflag.FlagSet) (*runner.InCluster, error) {
 		}
 		return nil, nil
 	}
-	limits := map[string]*string{"cpu": &p.CPU, "memory": &p.Memory}
-	for _, name := range slices.Sorted(maps.Keys(p.limits)) {
-		into := limits[name]
-		if into == nil {
+	for _, name := range slices.Sorted(maps.Keys(p.Limits)) {
+		if name != "cpu" && name != "memory" {
 			return nil, badinput.New("use cpu and memory", "--limits %s is not known", name)
 		}
-		*into = p.limits[name]
-		if q, err := resource.ParseQuantity(*into); err != nil || q.Sign() <= 0 {
-			return nil, badinput.New("write one such as cpu=500m or memory=256Mi", "--limits %s=%s", name, *into)
+		if q, err := resource.ParseQuantity(p.Limits[name]); err != nil || q.Sign() <= 0 {
+			return nil, badinput.New("write one such as cpu=500m or memory=256Mi", "--limits %s=%s", name, p.Limits[name])
 		}
 	}
 	p.Registry = strings.TrimSuffix(p.Registry, "/")
@@ -100,9 +96,9 @@ func (f *runFlags) printRBAC(cmd *cobra.Command, todo []runner.Scenario) error {
 	for _, s := range todo {
 		files = append(files, s.File)
 	}
-	text, err := f.pods.RBAC(files...)
-	if err == nil {
-		_, err = fmt.Fprint(cmd.OutOrStdout(), text)
+	rights, err := f.pods.RBAC(files...)
+	if err != nil {
+		return err
 	}
-	return err
+	return rights.Print(cmd.OutOrStdout())
 }

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -11,7 +10,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/watchbench/watchbench/internal/badinput"
 	"github.com/watchbench/watchbench/internal/terminal"
 	"github.com/watchbench/watchbench/scenarios/pod"
 )
@@ -20,29 +18,19 @@ func podCommand(s streams) *cobra.Command {
 	return &cobra.Command{
 		Use:   "pod FILE",
 		Short: "Run a party as a Pod, and stand in for it here",
-		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) != 1 {
-				return badinput.New("name one file", "pod takes the specification of one party")
-			}
-			return nil
-		},
+		Args:  cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			spec, err := pod.Read(args[0])
 			if err != nil {
 				return err
 			}
-			// A runner that is gone reads nothing more, and its Pods are still to be removed.
+			// A runner that is gone reads nothing more, and its Pods are still to be removed. Of one that was killed the
+			// kernel tells several times, as its threads end one by one; the first signal is enough.
 			signal.Ignore(syscall.SIGPIPE)
-			signals := make(chan os.Signal, 8) // a few more than anybody sends
-			signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
-			defer signal.Stop(signals)
-			standin := &pod.Standin{Spec: spec, In: s.in, Out: s.out, Err: s.err, Signals: signals}
-			code, err := standin.Run(context.WithoutCancel(cmd.Context()))
-			if _, lost := errors.AsType[*pod.LostError](err); lost {
-				return &terminal.Exit{Code: pod.ExitLost, Err: err}
-			}
-			if errors.Is(err, pod.ErrStopped) {
-				return &terminal.Interrupted{Err: err}
+			signal.Notify(make(chan os.Signal, 1), os.Interrupt, syscall.SIGTERM)
+			code, err := (&pod.Standin{Spec: spec, In: s.in, Out: s.out, Err: s.err}).Run(cmd.Context())
+			if lost, is := errors.AsType[*pod.LostError](err); is {
+				return &terminal.Exit{Code: pod.ExitLost, Err: lost}
 			}
 			if err == nil && code != 0 {
 				return &terminal.Exit{Code: code}

@@ -2,6 +2,7 @@ package cluster
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"fmt"
 	"os/exec"
@@ -31,15 +32,10 @@ func (d docker) check(ctx context.Context) error {
 	asked, cancel := context.WithTimeoutCause(ctx, dockerTimeout, fmt.Errorf("no answer for %s", dockerTimeout))
 	defer cancel()
 	_, err := d.lines(asked, "version", "--format", "{{.Server.Version}}")
-	switch {
-	case err == nil:
-		return nil
-	case ctx.Err() != nil:
+	if err == nil || ctx.Err() != nil {
 		return context.Cause(ctx)
-	case asked.Err() != nil:
-		err = context.Cause(asked)
 	}
-	return &badinput.Error{What: "a kind cluster needs Docker", Remedy: remedy, Err: err}
+	return &badinput.Error{What: "a kind cluster needs Docker", Remedy: remedy, Err: cmp.Or(context.Cause(asked), err)}
 }
 
 // lines runs one command and returns its output. An error carries what the command
@@ -65,9 +61,8 @@ func lastLine(s string) string {
 // ensureImage pulls a node image that is not there. kind would do so too, but five
 // times, silently, and without an end when the run is interrupted.
 func (d docker) ensureImage(ctx context.Context, image string, say func(string, ...any)) error {
-	if _, err := d.lines(ctx, "image", "inspect", "--format", "{{.Id}}", image); err == nil {
-		return nil
-	} else if ctx.Err() != nil {
+	_, err := d.lines(ctx, "image", "inspect", "--format", "{{.Id}}", image)
+	if err == nil || ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
 	say("pulling %s", image)
@@ -101,7 +96,7 @@ func (d docker) haveImages(ctx context.Context, images []string) error {
 func (d docker) removeNodes(ctx context.Context, cluster string) error {
 	var failure error
 	for range 3 {
-		ids, err := d.nodes(ctx, cluster)
+		ids, err := d.lines(ctx, "ps", "-a", "-q", "--filter", "label="+kindLabel+"="+cluster)
 		if err != nil {
 			return err
 		}
@@ -115,34 +110,20 @@ func (d docker) removeNodes(ctx context.Context, cluster string) error {
 	return fmt.Errorf("delete the nodes of kind cluster %s: %w", cluster, failure)
 }
 
-func (d docker) nodes(ctx context.Context, cluster string) ([]string, error) {
-	return d.lines(ctx, "ps", "-a", "-q", "--filter", "label="+kindLabel+"="+cluster)
-}
-
 // parties finds the process ids of etcd and kube-apiserver as this machine sees
-// them. With the daemon in a virtual machine it sees none of them: nil.
+// them. With the daemon in a virtual machine it sees none of them.
 func (d docker) parties(ctx context.Context, cluster string) map[string]int {
 	ctx, cancel := context.WithTimeout(ctx, dockerTimeout)
 	defer cancel()
-	ids, err := d.nodes(ctx, cluster)
+	fields, err := d.lines(ctx, "top", cluster+"-control-plane", "-eo", "pid,comm")
 	if err != nil {
 		return nil
 	}
-	var pids map[string]int
-	for _, id := range ids {
-		fields, err := d.lines(ctx, "top", id, "-eo", "pid,comm")
-		if err != nil {
-			continue
-		}
-		for i := 2; i+1 < len(fields); i += 2 { // after the heading
-			pid, err := strconv.Atoi(fields[i])
-			name := fields[i+1]
-			if err != nil || (name != etcdParty && name != apiserverParty) || !strings.HasPrefix(commandLine(pid), name+" ") {
-				continue
-			}
-			if pids == nil {
-				pids = map[string]int{}
-			}
+	pids := map[string]int{}
+	for i := 2; i+1 < len(fields); i += 2 { // after the heading
+		pid, err := strconv.Atoi(fields[i])
+		name := fields[i+1]
+		if err == nil && (name == etcdParty || name == apiserverParty) && strings.HasPrefix(commandLine(pid), name+" ") {
 			pids[name] = pid
 		}
 	}

@@ -12,15 +12,12 @@ import (
 	"strings"
 	"time"
 
-	"k8s.io/client-go/rest"
-	"k8s.io/client-go/tools/clientcmd"
 	"sigs.k8s.io/kind/pkg/apis/config/v1alpha4"
 	kindcluster "sigs.k8s.io/kind/pkg/cluster"
 	"sigs.k8s.io/kind/pkg/cluster/nodeutils"
 
 	"github.com/watchbench/watchbench/internal/badinput"
 	"github.com/watchbench/watchbench/internal/cluster/controlplane"
-	"github.com/watchbench/watchbench/internal/kubeapi"
 	"github.com/watchbench/watchbench/internal/lifecycle"
 )
 
@@ -140,20 +137,15 @@ func (k *kind) Up(ctx context.Context, progress func(string)) (c *Cluster, err e
 	return c, nil
 }
 
-// lock makes the processes of this machine take turns at creating kind clusters.
-// When kind cannot create a cluster because somebody else is creating one of that
-// name, it deletes what that one has made so far.
-func (r *kindRun) lock(ctx context.Context, waiting func()) (release func(), err error) {
+// obtain creates the cluster. The processes of this machine take turns: when kind cannot create a cluster because
+// somebody else is creating one of that name, it deletes what that one has made so far.
+func (r *kindRun) obtain(ctx context.Context, say func(string, ...any)) error {
 	cache, err := controlplane.Options{Cache: r.opts.Cache}.Root()
 	if err != nil {
-		return nil, err
+		return err
 	}
-	return lifecycle.LockFile(ctx, filepath.Join(cache, "kind.lock"), waiting)
-}
-
-// obtain creates the cluster, under the lock.
-func (r *kindRun) obtain(ctx context.Context, say func(string, ...any)) error {
-	release, err := r.lock(ctx, func() { say("waiting for another process that is creating a kind cluster") })
+	release, err := lifecycle.LockFile(ctx, filepath.Join(cache, "kind.lock"),
+		func() { say("waiting for another process that is creating a kind cluster") })
 	if err != nil {
 		return err
 	}
@@ -191,7 +183,7 @@ func (r *kindRun) create(ctx context.Context) (err error) {
 			kindcluster.CreateWithV1Alpha4Config(kindConfig()),
 			kindcluster.CreateWithNodeImage(r.opts.Image),
 			kindcluster.CreateWithWaitForReady(kindWait),
-			kindcluster.CreateWithKubeconfigPath(filepath.Join(r.dir, "kubeconfig")),
+			kindcluster.CreateWithKubeconfigPath(r.kubeconfig()),
 			kindcluster.CreateWithDisplayUsage(false),
 			kindcluster.CreateWithDisplaySalutation(false))
 	}()
@@ -216,15 +208,13 @@ func (r *kindRun) create(ctx context.Context) (err error) {
 	}
 }
 
-// describe writes the kubeconfig, waits for readiness (kind itself takes a
-// time-out for success) and fills in what is known of the control plane.
+// describe waits for readiness (kind itself takes a time-out for success) and fills in what is known of the control
+// plane.
 func (r *kindRun) describe(ctx context.Context) (*Cluster, error) {
-	c := r.cluster()
-	raw, err := r.provider.KubeConfig(r.opts.Name, false)
-	if err != nil {
-		return nil, fmt.Errorf("get the kubeconfig of kind cluster %s: %w", r.opts.Name, kindError(err))
+	c := &Cluster{
+		Provider: Kind, Kubeconfig: r.kubeconfig(), Controllers: true, Dir: r.dir, ends: r.created, down: r.down,
 	}
-	restCfg, err := r.access(c, raw)
+	restCfg, err := c.RESTConfig()
 	if err != nil {
 		return nil, err
 	}
@@ -266,24 +256,8 @@ func (r *kindRun) loadImages(ctx context.Context, say func(string, ...any)) erro
 	return nil
 }
 
-func (r *kindRun) cluster() *Cluster {
-	return &Cluster{
-		Provider: Kind, Kubeconfig: filepath.Join(r.dir, "kubeconfig"), Controllers: true, Dir: r.dir,
-		ends: r.created, down: r.down,
-	}
-}
-
-// access writes the cluster's kubeconfig, which raw is, and reads it as a client does.
-func (r *kindRun) access(c *Cluster, raw string) (*rest.Config, error) {
-	cfg, err := clientcmd.Load([]byte(raw))
-	if err != nil {
-		return nil, fmt.Errorf("read the kubeconfig of kind cluster %s: %w", r.opts.Name, err)
-	}
-	if err := kubeapi.WriteConfig(c.Kubeconfig, cfg); err != nil {
-		return nil, err
-	}
-	return c.RESTConfig()
-}
+// kubeconfig is where kind writes it.
+func (r *kindRun) kubeconfig() string { return filepath.Join(r.dir, "kubeconfig") }
 
 // down deletes what Up created, whatever state that is in.
 func (r *kindRun) down(ctx context.Context) error {

@@ -80,13 +80,7 @@ func groupRoom(dir string) (bytes float64, limited bool) {
 	if limit <= 0 || used <= 0 {
 		return 0, false
 	}
-	stat, _ := os.ReadFile(dir + "/memory.stat") // nothing can be reclaimed that is not known
-	for line := range strings.Lines(string(stat)) {
-		if text, ok := strings.CutPrefix(line, "inactive_file "); ok {
-			n, _ := strconv.ParseFloat(strings.TrimSpace(text), 64)
-			used -= n
-		}
-	}
+	used -= max(0, Counter(dir+"/memory.stat", "inactive_file")) // nothing can be reclaimed that is not known
 	return min(limit, max(0, limit-used)), true
 }
 
@@ -101,6 +95,22 @@ func readNumber(path string) float64 {
 		return 0
 	}
 	return n
+}
+
+// Counter is of a file of lines "name number", as control groups have them; -1 if it cannot be read.
+func Counter(path, name string) float64 {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return -1
+	}
+	for line := range strings.Lines(string(text)) {
+		if value, ok := strings.CutPrefix(line, name+" "); ok {
+			if n, err := strconv.ParseFloat(strings.TrimSpace(value), 64); err == nil {
+				return n
+			}
+		}
+	}
+	return -1
 }
 
 // controlGroup is the folder of this process's control group.

@@ -49,20 +49,13 @@ func Open(pid int) (*Process, error) {
 
 // threads sums the run time of the process's present threads, -1 where the kernel does not report it:
 // /proc/PID/schedstat covers the first thread only.
-func (p *Process) threads() (ran time.Duration) {
-	all, err := procfs.AllThreads(p.pid)
-	if err != nil {
-		return -1
-	}
-	read := false
+func (p *Process) threads() time.Duration {
+	ran := time.Duration(-1)
+	all, _ := procfs.AllThreads(p.pid)
 	for _, t := range all {
 		if s, err := t.Schedstat(); err == nil { // a thread may have ended
-			ran += time.Duration(s.RunningNanoseconds)
-			read = true
+			ran = max(0, ran) + time.Duration(s.RunningNanoseconds)
 		}
-	}
-	if !read {
-		return -1
 	}
 	return ran
 }

@@ -120,7 +120,8 @@ func (f *Figures) watcherFigures(c *result.Cell, u use) {
 	if _, all := f.cell.Scenario.Watchers(); all {
 		w.ReplicaCPUCores, w.ReplicaRSSPeakMiB = u.largest()
 	}
-	w.RSSHighestMiB = maxOf(f.samples, 0, maxTime, ofWatcher(func(x history.Use) float64 { return x.RSSHighestBytes }))
+	w.RSSHighestMiB = maxOf(f.samples, 0, maxTime,
+		ofParty(history.PartyWatcher, func(x history.Use) float64 { return x.RSSHighestBytes }))
 	w.Lists, w.Watches = f.cell.Watcher.Lists, f.cell.Watcher.Watches
 	if n := f.events(""); n != nil {
 		w.AllocsPerEvent, w.AllocBytesPerEvent = per(growth(f.before, f.after, goMallocs), *n),
@@ -142,7 +143,7 @@ func (f *Figures) watcherFigures(c *result.Cell, u use) {
 			w.CPUMicrosPerEvent = ptr(*cpu * 1e6 / *n)
 		}
 	}
-	rss := ofWatcher(func(x history.Use) float64 { return x.RSSBytes })
+	rss := ofParty(history.PartyWatcher, func(x history.Use) float64 { return x.RSSBytes })
 	w.RSSPeakMiB, w.RSSEndMiB = u.most(rss), rss(u.b)
 	if heap := f.after.Sum(goHeap); heap != nil {
 		w.HeapMiB = mib(*heap)
@@ -224,11 +225,6 @@ func per(v *float64, n float64) *float64 {
 const maxTime = int64(1<<63 - 1)
 
 func mib(bytes float64) *float64 { return ptr(bytes / (1 << 20)) }
-
-// ofWatcher is ofParty of the watcher.
-func ofWatcher(bytes func(history.Use) float64) func(*history.Sample) *float64 {
-	return ofParty(history.PartyWatcher, bytes)
-}
 
 // ofParty reads a size in MiB, nil where it is not known.
 func ofParty(party string, bytes func(history.Use) float64) func(*history.Sample) *float64 {

@@ -23,7 +23,7 @@ func TestProbesLeaveNoConnection(t *testing.T) {
 	}
 	srv.Start()
 	defer srv.Close()
-	w := &Watcher{setup: WatcherSetup{Asked: &asked}, health: srv.URL}
+	w := &Watcher{Process: &Process{}, setup: WatcherSetup{Asked: &asked}, health: srv.URL}
 	for range 3 {
 		if _, err := w.Probe(t.Context()); err != nil {
 			t.Fatal(err)

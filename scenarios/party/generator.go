@@ -133,7 +133,8 @@ func (s *GeneratorSetup) start(shard plan.Shard, ops string) (*Process, error) {
 	if s.Pods != nil {
 		var err error
 		c, err = s.Pods.place(c, programBench, pod.Spec{ServiceAccount: pod.AccountLoad, Job: s.Pods.Run + "-churn",
-			Index: shard.Index - 1, Of: shard.Of, Files: []string{s.plan(), s.Kubeconfig}, Results: []string{ops}})
+			Index: shard.Index - 1, Of: shard.Of, Files: []string{s.plan(), s.Kubeconfig},
+			Results: []string{filepath.Base(ops)}})
 		if err != nil {
 			return nil, err
 		}

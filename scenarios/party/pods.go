@@ -3,13 +3,12 @@ package party
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"math/rand/v2"
 	"net"
 	"net/http"
+	"net/url"
 	"path/filepath"
 	"strconv"
 	"time"
@@ -18,7 +17,6 @@ import (
 
 	"github.com/watchbench/watchbench/internal/kubeapi"
 	"github.com/watchbench/watchbench/internal/lifecycle"
-	"github.com/watchbench/watchbench/internal/procstat"
 	"github.com/watchbench/watchbench/scenarios/history"
 	"github.com/watchbench/watchbench/scenarios/pod"
 )
@@ -62,11 +60,11 @@ const (
 func (p *Pods) spec(program, job, account string) pod.Spec {
 	s := p.All
 	s.Job, s.Of, s.ServiceAccount, s.Dir = job, 1, account, p.Cell
-	s.Image, s.AgentImage = p.Image(program), p.Image(programBench)
+	s.Image, s.AgentImage, s.Argv = p.Image(program), p.Image(programBench), []string{"/" + program}
 	return s
 }
 
-// Trials are the parties of a run as Pods that start nothing.
+// Trials are the parties of a run as Pods for a preflight.
 func (p *Pods) Trials() []pod.Spec {
 	return []pod.Spec{p.spec(programWatcher, p.Run+"-watcher", pod.AccountWatcher),
 		p.spec(programBench, p.Run+"-load", pod.AccountLoad), p.spec(programStorage, p.Run+"-storage", "")}
@@ -74,15 +72,11 @@ func (p *Pods) Trials() []pod.Spec {
 
 // place has a child run as a Pod of a program's image, with what else the specification says.
 func (p *Pods) place(c child, program string, more pod.Spec) (child, error) {
-	port, err := freePorts(1)
-	if err != nil {
-		return c, err
-	}
 	s := p.spec(program, cmp.Or(more.Job, p.Run+"-"+c.name), more.ServiceAccount)
-	s.Index, s.Of, s.Files, s.Results, s.Ports = more.Index, max(1, more.Of), more.Files, more.Results, more.Ports
-	s.Argv, s.Env, s.Agent = append([]string{"/" + program}, c.argv[1:]...), c.env, port[0]
+	s.Index, s.Of, s.Files, s.Results = more.Index, max(1, more.Of), more.Files, more.Results
+	s.Argv, s.Env = append(s.Argv, c.argv[1:]...), c.env
 	path := filepath.Join(c.logs, c.name+".pod.json")
-	c.argv, c.env, c.says, c.agent = []string{p.Bench, "pod", path}, nil, true, s.Agent
+	c.argv, c.env, c.says, c.pod = []string{p.Bench, "pod", path}, nil, true, true
 	return c, writeJSON(path, s)
 }
 
@@ -123,13 +117,29 @@ func freePorts(n int) ([]int, error) {
 
 // Placed says where the process runs as a Pod; not ok on this machine, or before its Pod has started.
 func (p *Process) Placed() (at pod.Placed, ok bool) {
-	ok = p.agent != nil && p.hasSaid(pod.PhasePod, &at)
+	ok = p.pod && p.hasSaid(pod.PhasePod, &at)
 	return at, ok
+}
+
+// client asks the process's ports, as if it ran here.
+func (p *Process) client() *http.Client {
+	c := newClient()
+	c.Transport.(*http.Transport).Proxy = func(*http.Request) (*url.URL, error) {
+		if !p.pod {
+			return nil, nil
+		}
+		at, ok := p.Placed()
+		if !ok {
+			return nil, errors.New(p.Name + " has no Pod yet")
+		}
+		return url.Parse(at.Proxy)
+	}
+	return c
 }
 
 // settled returns once a process runs: at once on this machine.
 func (p *Process) settled(ctx context.Context) error {
-	if p.agent == nil {
+	if !p.pod {
 		return nil
 	}
 	return p.reach(ctx, pod.PhasePod, podLimit, nil)
@@ -139,7 +149,7 @@ func (p *Process) settled(ctx context.Context) error {
 func (p *Process) retrying(ctx context.Context, request func() error) error {
 	for try := 1; ; try++ {
 		err := request()
-		if err == nil || p.agent == nil || try == wayTries || p.Ended() || lifecycle.Pause(ctx, wayPause) != nil {
+		if err == nil || !p.pod || try == wayTries || p.Ended() || lifecycle.Pause(ctx, wayPause) != nil {
 			return err
 		}
 	}
@@ -147,91 +157,52 @@ func (p *Process) retrying(ctx context.Context, request func() error) error {
 
 // LostPod says how the cluster ended the process's Pod; empty if it did not.
 func (p *Process) LostPod() string {
-	if p.agent == nil || !p.Ended() || p.killed.Load() || p.ExitCode() != pod.ExitLost {
+	if !p.pod || !p.Ended() || p.killed.Load() || p.ExitCode() != pod.ExitLost {
 		return ""
 	}
 	return cmp.Or(LastLine(p.Log), p.Name+" was lost")
 }
 
-// end has a Pod's agent kill its party and end.
-func (a *agent) end() error {
-	_, err := (admin{a.http, a.base}).call(context.Background(), http.MethodPost, "/end", "")
+// podEnd has a Pod's agent kill its party and end.
+func (p *Process) podEnd() error {
+	_, err := (admin{p.agent, pod.AgentURL}).call(context.Background(), http.MethodPost, "/end", "")
 	return err
 }
 
-// agent is the agent of a process's Pod.
-type agent struct {
-	http *http.Client
-	base string // URL
-}
-
-func newAgent(port int) *agent {
-	if port == 0 {
-		return nil
-	}
-	return &agent{newClient(), "http://127.0.0.1:" + strconv.Itoa(port)}
-}
-
-// usage is one reading, with the Pod's clock less this machine's, and how far off that may be.
-func (a *agent) usage(ctx context.Context) (u pod.Usage, ahead, within int64, err error) {
+// podUsage is one reading of a Pod.
+func (p *Process) podUsage(ctx context.Context) (pod.Usage, error) {
 	ctx, cancel := context.WithTimeout(ctx, askTimeout)
 	defer cancel()
-	began := time.Now()
-	resp, err := get(ctx, a.http, a.base+"/usage")
-	if err != nil {
-		return u, 0, 0, err
-	}
-	defer resp.Body.Close()
-	data, err := io.ReadAll(io.LimitReader(resp.Body, 1<<20))
-	took := time.Since(began).Nanoseconds()
-	if err == nil {
-		err = json.Unmarshal(data, &u)
-	}
-	if err != nil {
-		return u, 0, 0, fmt.Errorf("read what a Pod has used: %w", err)
-	}
-	return u, u.Time - (began.UnixNano() + took/2), took / 2, nil
+	return pod.Ask(ctx, p.agent)
 }
 
 // Use returns the process's use so far; not ok if it is gone or cannot be read.
 func (p *Process) Use(ctx context.Context) (use history.Use, ok bool) {
-	if p.agent == nil {
-		return LocalUse(p.stat)
+	if !p.pod {
+		return pod.UseOf(p.stat)
 	}
-	u, _, _, err := p.agent.usage(ctx)
-	if err != nil || u.CPUSeconds < 0 {
+	u, err := p.podUsage(ctx)
+	if err != nil || u.Use == nil {
 		return use, false
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.used = max(p.used, time.Duration(u.CPUSeconds*float64(time.Second)))
-	return history.Use{CPUSeconds: u.CPUSeconds, RSSBytes: max(0, u.RSSBytes), RSSHighestBytes: max(0, u.RSSHighestBytes),
-		Read: u.Read, Written: u.Written}, true
-}
-
-// LocalUse is Use of a process of this machine.
-func LocalUse(p *procstat.Process) (use history.Use, ok bool) {
-	if p == nil {
-		return use, false
-	}
-	u, err := p.Usage()
-	return history.Use{CPUSeconds: u.CPU.Seconds(), RSSBytes: float64(u.RSS), RSSHighestBytes: float64(u.RSSHighest),
-		Read: float64(u.Read), Written: float64(u.Written)}, err == nil
+	p.used = max(p.used, time.Duration(u.Use.CPUSeconds*float64(time.Second)))
+	return *u.Use, true
 }
 
 // PodState reads the process's Pod: of several readings the one that took least, so that its clock is known best.
 func (p *Process) PodState(ctx context.Context) (s history.PodState, err error) {
-	if p.agent == nil {
+	if !p.pod {
 		return s, errors.New(p.Name + " is no Pod")
 	}
 	for i := range clockReadings {
-		u, ahead, within, err := p.agent.usage(ctx)
+		u, err := p.podUsage(ctx)
 		if err != nil {
 			return s, p.Lost(ctx, err)
 		}
-		if i == 0 || within < s.Within {
-			s = history.PodState{Throttled: u.Throttled, ThrottledSeconds: u.ThrottledSeconds, OOMKills: u.OOMKills,
-				Received: u.Received, Sent: u.Sent, Ahead: ahead, Within: within}
+		if i == 0 || u.Within < s.Within {
+			s = u.PodState
 		}
 	}
 	return s, nil

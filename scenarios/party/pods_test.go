@@ -2,7 +2,6 @@ package party
 
 import (
 	"encoding/json"
-	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -13,6 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/watchbench/watchbench/scenarios/history"
 	"github.com/watchbench/watchbench/scenarios/pod"
 )
 
@@ -31,7 +31,20 @@ func answering(t *testing.T, f func(n int) pod.Usage) *Process {
 		}
 	}))
 	t.Cleanup(s.Close)
-	return &Process{Name: "party", agent: newAgent(s.Listener.Addr().(*net.TCPAddr).Port), done: make(chan struct{})}
+	p := &Process{Name: "party", pod: true, done: make(chan struct{}), said: map[string]map[string]json.RawMessage{}}
+	placed(t, p, s.URL)
+	return p
+}
+
+// placed has a stand-in say where its proxy is.
+func placed(t *testing.T, p *Process, proxy string) {
+	t.Helper()
+	line, err := json.Marshal(pod.Placed{Phase: pod.PhasePod, Proxy: proxy})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.take(line)
+	p.agent = p.client()
 }
 
 // TestPodClock: of several readings the one that took least says what the Pod's clock is, and no closer than its trip
@@ -39,7 +52,8 @@ func answering(t *testing.T, f func(n int) pod.Usage) *Process {
 func TestPodClock(t *testing.T) {
 	const ahead, slow = 1200 * time.Millisecond, 300 * time.Millisecond
 	p := answering(t, func(n int) pod.Usage {
-		u := pod.Usage{Time: time.Now().Add(ahead).UnixNano(), Throttled: int64(n), Received: 5, CPUSeconds: float64(n)}
+		u := pod.Usage{Time: time.Now().Add(ahead).UnixNano(), Use: &history.Use{CPUSeconds: float64(n)},
+			PodState: history.PodState{Throttled: int64(n), Received: 5}}
 		if n != 3 {
 			time.Sleep(slow) // after the clock was read: its middle is 150 ms off
 		}
@@ -60,11 +74,11 @@ func TestPodClock(t *testing.T) {
 
 // TestPodUnknown: what the agent cannot read is not taken for nothing.
 func TestPodUnknown(t *testing.T) {
-	p := answering(t, func(int) pod.Usage { return pod.Usage{CPUSeconds: -1, RSSBytes: -1} })
+	p := answering(t, func(int) pod.Usage { return pod.Usage{} })
 	if use, ok := p.Use(t.Context()); ok {
 		t.Errorf("%+v", use)
 	}
-	p.agent = newAgent(1)
+	placed(t, p, "http://127.0.0.1:1")
 	if use, ok := p.Use(t.Context()); ok {
 		t.Errorf("an agent that is not there answers %+v", use)
 	}
@@ -73,15 +87,15 @@ func TestPodUnknown(t *testing.T) {
 // TestPlace: a stand-in is given the party's command by the path in its image, and what all have in common.
 func TestPlace(t *testing.T) {
 	dir := t.TempDir()
-	p := &Pods{Bench: "/bin/watchbench", All: pod.Spec{Namespace: "n", Owner: "anchor", CPU: "1"}, Run: "run", Cell: "/cell",
+	p := &Pods{Bench: "/bin/watchbench", All: pod.Spec{Namespace: "n", Owner: "anchor", Limits: map[string]string{"cpu": "1"}}, Run: "run", Cell: "/cell",
 		Image: func(program string) string { return "r/" + program + ":t" }}
 	c, err := p.place(child{name: "churn-2", argv: []string{"/out/bin/watchbench", "churn", "--wait"}, env: []string{"A=b"}, logs: dir, stdin: true},
-		programBench, pod.Spec{ServiceAccount: "s", Files: []string{"/cell/plan"}, Ports: []int{7}, Job: "all", Index: 1, Of: 4})
+		programBench, pod.Spec{ServiceAccount: "s", Files: []string{"/cell/plan"}, Job: "all", Index: 1, Of: 4})
 	if err != nil {
 		t.Fatal(err)
 	}
 	path := filepath.Join(dir, "churn-2.pod.json")
-	if !slices.Equal(c.argv, []string{"/bin/watchbench", "pod", path}) || c.env != nil || !c.says || !c.stdin {
+	if !slices.Equal(c.argv, []string{"/bin/watchbench", "pod", path}) || c.env != nil || !c.says || !c.pod || !c.stdin {
 		t.Errorf("%+v", c)
 	}
 	data, err := os.ReadFile(path)
@@ -92,12 +106,8 @@ func TestPlace(t *testing.T) {
 	if err := json.Unmarshal(data, &got); err != nil {
 		t.Fatal(err)
 	}
-	if got.Agent < lowestPort || got.Agent > highestPort || got.Agent != c.agent {
-		t.Errorf("the agent is at port %d, and asked at %d", got.Agent, c.agent)
-	}
-	got.Agent = 0
-	want := pod.Spec{Namespace: "n", Owner: "anchor", CPU: "1", Job: "all", Index: 1, Of: 4, Image: "r/watchbench:t", AgentImage: "r/watchbench:t",
-		ServiceAccount: "s", Argv: []string{"/watchbench", "churn", "--wait"}, Env: []string{"A=b"}, Dir: "/cell", Files: []string{"/cell/plan"}, Ports: []int{7}}
+	want := pod.Spec{Namespace: "n", Owner: "anchor", Limits: map[string]string{"cpu": "1"}, Job: "all", Index: 1, Of: 4, Image: "r/watchbench:t", AgentImage: "r/watchbench:t",
+		ServiceAccount: "s", Argv: []string{"/watchbench", "churn", "--wait"}, Env: []string{"A=b"}, Dir: "/cell", Files: []string{"/cell/plan"}}
 	if d := cmp.Diff(want, got); d != "" {
 		t.Error(d)
 	}

@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -31,7 +32,8 @@ type Process struct {
 	cmd   *exec.Cmd
 	Log   string // path of its log
 	stdin io.WriteCloser
-	agent *agent            // of its Pod, for which a process here stands in; nil on this machine
+	pod   bool              // which a process here stands in for
+	agent *http.Client      // asks the Pod's agent
 	stat  *procstat.Process // on this machine; nil if it cannot be read
 
 	done chan struct{} // closed after the child ended and was awaited
@@ -56,8 +58,8 @@ type child struct {
 	logs  string // directory of the log file
 	stdin bool   // keep a pipe to it
 	// says: its standard output is a protocol, lines of JSON with a phase; else it goes to the log as well.
-	says  bool
-	agent int // local port of its Pod's agent; 0: no Pod
+	says bool
+	pod  bool // it stands in for a Pod
 }
 
 // maxLine bounds one line of a child's protocol.
@@ -81,7 +83,8 @@ func start(c child) (*Process, error) {
 	cmd.Stdout = logFile
 	detach(cmd)
 	p := &Process{Name: c.name, title: cmp.Or(c.title, c.name), cmd: cmd, Log: logPath, done: make(chan struct{}),
-		said: map[string]map[string]json.RawMessage{}, agent: newAgent(c.agent), began: time.Now()}
+		said: map[string]map[string]json.RawMessage{}, pod: c.pod, began: time.Now()}
+	p.agent = p.client()
 	if c.stdin {
 		if p.stdin, err = cmd.StdinPipe(); err != nil {
 			return nil, fmt.Errorf("open a pipe to %s: %w", c.name, err)
@@ -130,7 +133,7 @@ func (p *Process) take(line []byte) {
 	fields := p.said[of.Phase]
 	if json.Unmarshal(line, &fields) == nil {
 		p.said[of.Phase], p.last = fields, of.Phase
-		if p.agent != nil && of.Phase == pod.PhasePod {
+		if p.pod && of.Phase == pod.PhasePod {
 			p.began = time.Now()
 		}
 	}
@@ -223,7 +226,7 @@ var panicLine = regexp.MustCompile(
 func (p *Process) CPU() time.Duration {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.agent != nil {
+	if p.pod {
 		return p.used
 	}
 	if p.state == nil {
@@ -257,7 +260,7 @@ func (p *Process) Stop(grace time.Duration) {
 		_ = p.stdin.Close()
 	}
 	p.Signal(syscall.SIGTERM)
-	if p.agent != nil {
+	if p.pod {
 		grace += podGrace
 	}
 	if !p.awaitEnd(grace) {
@@ -280,7 +283,7 @@ func (p *Process) awaitEnd(limit time.Duration) bool {
 func (p *Process) Kill() {
 	if !p.Ended() {
 		p.killed.Store(true)
-		if p.agent != nil && p.agent.end() == nil && p.awaitEnd(killGrace) {
+		if p.pod && p.podEnd() == nil && p.awaitEnd(killGrace) {
 			return
 		}
 	}

@@ -43,7 +43,6 @@ type StorageSetup struct {
 	Name            string // of the process and its log; empty is storagemock
 
 	listen, admin string
-	ports         []int // of a Pod: admin, and those of the instances
 }
 
 // TLS is how storage is served over TLS.
@@ -55,12 +54,8 @@ type TLS struct {
 // StartStorage returns once the mock listens.
 func StartStorage(ctx context.Context, s StorageSetup) (*Storage, error) {
 	s.listen, s.admin = "127.0.0.1:0", "127.0.0.1:0"
-	if s.Pods != nil { // under the same numbers there and here
-		var err error
-		if s.ports, err = freePorts(s.Spec.Instances + 1); err != nil {
-			return nil, err
-		}
-		s.admin, s.listen = fmt.Sprintf("127.0.0.1:%d", s.ports[0]), fmt.Sprintf("0.0.0.0:%d", s.ports[1])
+	if s.Pods != nil {
+		s.listen = "0.0.0.0:0" // for the watcher's Pod
 	}
 	m := &Storage{setup: s, life: 1}
 	said, err := m.start(ctx)
@@ -72,14 +67,14 @@ func StartStorage(ctx context.Context, s StorageSetup) (*Storage, error) {
 		scheme = "https://"
 	}
 	at, placed := m.Placed()
-	for i, a := range said.Listen {
-		if placed {
-			a = net.JoinHostPort(at.IP, strconv.Itoa(s.ports[1+i]))
+	for _, a := range said.Listen {
+		if _, port, _ := net.SplitHostPort(a); placed {
+			a = net.JoinHostPort(at.IP, port)
 		}
 		m.Endpoints = append(m.Endpoints, scheme+a)
 	}
 	m.setup.listen, m.setup.admin = said.Listen[0], said.Admin
-	m.admin = admin{newClient(), "http://" + said.Admin}
+	m.admin = admin{m.client(), "http://" + said.Admin}
 	return m, nil
 }
 
@@ -108,7 +103,7 @@ func (m *Storage) start(ctx context.Context) (said announcement, err error) {
 	c := child{name: name, argv: argv, logs: s.Logs}
 	if s.Pods != nil {
 		c.argv = append(c.argv, "--allow-remote")
-		if c, err = s.Pods.place(c, programStorage, pod.Spec{Ports: s.ports}); err != nil {
+		if c, err = s.Pods.place(c, programStorage, pod.Spec{}); err != nil {
 			return said, err
 		}
 	}

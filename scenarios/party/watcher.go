@@ -73,8 +73,8 @@ func (a asking) RoundTrip(r *http.Request) (*http.Response, error) {
 }
 
 // client asks the watcher.
-func (s *WatcherSetup) client() *http.Client {
-	c := newClient()
+func (s *WatcherSetup) client(p *Process) *http.Client {
+	c := p.client()
 	if s.Asked != nil {
 		c.Transport = asking{c.Transport.(*http.Transport), s.Asked}
 	}
@@ -154,7 +154,7 @@ func SpawnWatcher(s WatcherSetup) (*Watcher, error) {
 	c := child{name: s.Name, title: title, argv: argv, logs: s.Logs, dir: dir}
 	if s.Pods != nil {
 		argv[0] = "/" + programWatcher // as in its image
-		c, err = s.Pods.place(c, programWatcher, pod.Spec{ServiceAccount: pod.AccountWatcher, Ports: ports[:2],
+		c, err = s.Pods.place(c, programWatcher, pod.Spec{ServiceAccount: pod.AccountWatcher,
 			Files: []string{config, filepath.Join(s.Cell, s.file("filter")), s.Kubeconfig}})
 		if err != nil {
 			return nil, err
@@ -165,7 +165,7 @@ func SpawnWatcher(s WatcherSetup) (*Watcher, error) {
 		return nil, err
 	}
 	return &Watcher{
-		Process: p, Argv: argv, Own: s.Spec.Command == "", Instance: s.Instance, setup: s, ports: ports, http: s.client(),
+		Process: p, Argv: argv, Own: s.Spec.Command == "", Instance: s.Instance, setup: s, ports: ports, http: s.client(p),
 		health:  "http://127.0.0.1:" + strconv.Itoa(ports[0]),
 		metrics: "http://127.0.0.1:" + strconv.Itoa(ports[1]) + "/metrics",
 	}, nil
@@ -191,7 +191,7 @@ func (w *Watcher) Metrics(ctx context.Context) ([]byte, history.Scrape, error) {
 // Probe asks /healthz on a connection of its own, as a kubelet does, and returns how long the answer took.
 func (w *Watcher) Probe(ctx context.Context) (time.Duration, error) {
 	began := time.Now()
-	client := w.setup.client()
+	client := w.setup.client(w.Process)
 	defer client.CloseIdleConnections()
 	resp, err := get(ctx, client, w.health+"/healthz")
 	if err != nil {

@@ -10,7 +10,6 @@ import (
 	"io/fs"
 	"net"
 	"net/http"
-	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -19,14 +18,12 @@ import (
 	"syscall"
 	"time"
 
-	"golang.org/x/sys/unix"
-
 	"github.com/watchbench/watchbench/internal/procstat"
 )
 
 const (
-	// AgentPort is where agents listen in their Pods, below the ports that a kernel gives.
-	AgentPort = 8079
+	// agentPort is where agents listen in their Pods, below the ports that a kernel gives.
+	agentPort = "8079"
 	// Silence is how long an agent works on, and a stand-in tries to reach it, while they do not hear of one another.
 	Silence = 30 * time.Second
 	// grace is how long a party has after SIGTERM: a generator's teardown and a little more.
@@ -47,24 +44,28 @@ const (
 )
 
 // Agent starts a party in its container and serves what a process on the same machine would have by itself: its
-// input and output, signals, files and usage. A request that is repeated has no second effect.
+// input and output, its end, files and usage. A request that is repeated has no second effect.
 type Agent struct {
-	Listen  string        // address; empty: AgentPort of the Pod's loopback
+	Listen  string        // address; empty: agentPort of the Pod's loopback
 	Silence time.Duration // 0: Silence
 
-	end  context.CancelFunc // the stand-in needs nothing more
-	done chan struct{}      // closed when the party has ended
+	needed context.CancelFunc      // the stand-in needs nothing more
+	party  context.Context         // ends when the party is to end: by SIGTERM, and by SIGKILL after grace
+	stop   context.CancelCauseFunc // ends it; with errDying unless the stand-in asked for it
+	done   chan struct{}           // closed when the party has ended
+
+	input sync.Mutex // guards taken and the party's input; held while the party does not read
+	taken int        // parts of the input
 
 	mu    sync.Mutex // guards what follows
-	asked time.Time
-	dir   string // of the party
+	dir   string     // of the party
 	cmd   *exec.Cmd
 	stdin io.WriteCloser
 	proc  *procstat.Process
-	ended End
-	dying bool // the agent was told to end
-	last  Usage
+	ended *End
 }
+
+var errDying = errors.New("the container is to end, or nobody asks")
 
 // Start is the body of POST /start.
 type Start struct {
@@ -81,50 +82,35 @@ type End struct {
 	Dying    bool  // the container is being ended, and not by the stand-in
 }
 
-// Run serves until the party's end was asked for and the agent is told to end, or nobody asks any more. It ends
-// the party before it returns. That ctx ends is the container's end.
+// Run serves until the stand-in needs nothing more, the container ends, which is the end of ctx, or nobody asks any
+// more. It ends the party before it returns.
 func (a *Agent) Run(ctx context.Context) error {
-	listener, err := net.Listen("tcp", cmp.Or(a.Listen, net.JoinHostPort("127.0.0.1", strconv.Itoa(AgentPort))))
+	listener, err := net.Listen("tcp", cmp.Or(a.Listen, "127.0.0.1:"+agentPort))
 	if err != nil {
 		return fmt.Errorf("listen for the stand-in: %w", err)
 	}
-	needed, end := context.WithCancel(context.WithoutCancel(ctx))
-	defer end()
+	needed, done := context.WithCancel(context.Background())
+	defer done()
+	asked, silent := context.WithCancel(ctx)
+	defer silent()
+	a.needed, a.done = done, make(chan struct{})
+	a.party, a.stop = context.WithCancelCause(context.Background())
+	defer a.kill()
 	silence := cmp.Or(a.Silence, Silence)
-	a.end, a.done, a.asked = end, make(chan struct{}), time.Now()
-	server := &http.Server{Handler: a.handler(), ReadHeaderTimeout: answerWithin}
+	server := &http.Server{Handler: a.handler(time.AfterFunc(silence, silent), silence), ReadHeaderTimeout: answerWithin}
 	var serving sync.WaitGroup
 	serving.Go(func() { _ = server.Serve(listener) }) // ends with Close
 	defer serving.Wait()
 	defer func() { _ = server.Close() }()
-
-	tick := time.NewTicker(min(time.Second, silence/4))
-	defer tick.Stop()
-	for silent := time.Duration(0); silent <= silence && ctx.Err() == nil; {
-		select {
-		case <-needed.Done():
-			a.kill()
-			return nil
-		case <-ctx.Done():
-		case <-tick.C:
-		}
-		a.mu.Lock()
-		silent = time.Since(a.asked)
-		a.mu.Unlock()
+	select {
+	case <-needed.Done():
+		return nil
+	case <-asked.Done():
 	}
-	a.mu.Lock()
-	a.dying = true
-	cmd := a.cmd
-	a.mu.Unlock()
-	if cmd == nil {
+	if a.stop(errDying); !a.running() {
 		return nil
 	}
-	_ = cmd.Process.Signal(syscall.SIGTERM)
-	select {
-	case <-a.done:
-	case <-time.After(grace):
-	}
-	a.kill()
+	<-a.done
 	if ctx.Err() != nil { // else nobody is there
 		select {
 		case <-needed.Done():
@@ -134,38 +120,32 @@ func (a *Agent) Run(ctx context.Context) error {
 	return nil
 }
 
-// kill ends the party, if there is one, and whatever it started.
-func (a *Agent) kill() {
+// running reports whether a party was started.
+func (a *Agent) running() bool {
 	a.mu.Lock()
-	cmd := a.cmd
-	a.mu.Unlock()
-	if cmd != nil {
-		_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL)
+	defer a.mu.Unlock()
+	return a.cmd != nil
+}
+
+// kill ends the party, if there is one.
+func (a *Agent) kill() {
+	a.stop(nil) // none is started any more
+	if a.running() {
+		_ = a.cmd.Process.Kill()
 		<-a.done
 	}
 }
 
-func (a *Agent) handler() http.Handler {
+func (a *Agent) handler(alarm *time.Timer, silence time.Duration) http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("POST /start", a.postStart)
-	mux.HandleFunc("POST /stdin", a.inTurn(func(_ url.Values, part []byte) { // a party that has ended takes no more
-		if len(part) == 0 {
-			_ = a.stdin.Close()
-		}
-		_, _ = a.stdin.Write(part)
-	}))
-	mux.HandleFunc("POST /signal", a.inTurn(func(q url.Values, _ []byte) { // one that has ended needs none
-		if n, err := strconv.Atoi(q.Get("signal")); err == nil {
-			_ = a.cmd.Process.Signal(syscall.Signal(n))
-		}
-	}))
+	mux.HandleFunc("POST /stdin", a.postInput)
+	mux.HandleFunc("POST /stop", func(http.ResponseWriter, *http.Request) { a.stop(nil) })
 	mux.HandleFunc("GET /file", a.getFile)
 	mux.HandleFunc("GET /usage", a.getUsage)
-	mux.HandleFunc("POST /end", func(http.ResponseWriter, *http.Request) { a.end() })
+	mux.HandleFunc("POST /end", func(http.ResponseWriter, *http.Request) { a.needed() })
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		a.mu.Lock()
-		a.asked = time.Now()
-		a.mu.Unlock()
+		alarm.Reset(silence)
 		mux.ServeHTTP(w, r)
 	})
 }
@@ -182,11 +162,7 @@ func (a *Agent) postStart(w http.ResponseWriter, r *http.Request) {
 	if a.cmd != nil {
 		return // the answer was lost
 	}
-	err := errors.New("no command, or the container is ending")
-	if len(s.Argv) > 0 && !a.dying {
-		err = a.startLocked(s)
-	}
-	if err != nil {
+	if err := a.startLocked(s); err != nil {
 		http.Error(w, err.Error(), http.StatusUnprocessableEntity)
 	}
 }
@@ -201,14 +177,17 @@ func unread(err error) int {
 
 // startLocked starts the party; the caller holds mu.
 func (a *Agent) startLocked(s Start) error {
+	if len(s.Argv) == 0 {
+		return errors.New("no command")
+	}
 	for path, data := range s.Files {
 		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, data, 0o600)); err != nil {
 			return err
 		}
 	}
-	cmd := exec.Command(s.Argv[0], s.Argv[1:]...)
+	cmd := exec.CommandContext(a.party, s.Argv[0], s.Argv[1:]...)
 	cmd.Dir, cmd.Env = s.Dir, append(os.Environ(), s.Env...)
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	cmd.Cancel, cmd.WaitDelay = func() error { return cmd.Process.Signal(syscall.SIGTERM) }, grace
 	for name, to := range map[string]*io.Writer{stdout: &cmd.Stdout, stderr: &cmd.Stderr} {
 		f, err := os.Create(filepath.Join(s.Dir, name))
 		if err != nil {
@@ -230,51 +209,36 @@ func (a *Agent) startLocked(s Start) error {
 	return nil
 }
 
-// wait takes a last look at a party that has ended and is not reaped yet.
 func (a *Agent) wait(cmd *exec.Cmd) {
-	for unix.Waitid(unix.P_PID, cmd.Process.Pid, nil, unix.WEXITED|unix.WNOWAIT, nil) == unix.EINTR {
-	}
-	a.mu.Lock()
-	a.last.process(a.proc)
-	a.mu.Unlock()
 	_ = cmd.Wait() // the state says more
-	var u Usage
-	u.container(cgroupRoot)
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if r, ok := cmd.ProcessState.SysUsage().(*syscall.Rusage); ok {
-		a.last.CPUSeconds = max(a.last.CPUSeconds, (cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()).Seconds())
-		a.last.RSSBytes, a.last.RSSHighestBytes = 0, float64(r.Maxrss<<10)
-	}
-	a.ended = End{Code: cmd.ProcessState.ExitCode(), OOMKills: u.OOMKills, Dying: a.dying}
+	a.ended = &End{Code: cmd.ProcessState.ExitCode(), OOMKills: container(cgroupRoot).OOMKills,
+		Dying: errors.Is(context.Cause(a.party), errDying)}
 	if s, ok := cmd.ProcessState.Sys().(syscall.WaitStatus); ok && s.Signaled() {
 		a.ended.Signal = int(s.Signal())
 	}
 	close(a.done)
 }
 
-// inTurn handles requests that are numbered from 1 on; one that comes again has no effect.
-func (a *Agent) inTurn(do func(query url.Values, body []byte)) http.HandlerFunc {
-	var mu sync.Mutex // serialises them; held while the party does not read
-	taken := 0
-	return func(w http.ResponseWriter, r *http.Request) {
-		query := r.URL.Query()
-		seq, err := strconv.Atoi(query.Get("seq"))
-		body, readErr := io.ReadAll(http.MaxBytesReader(w, r.Body, maxInput))
-		a.mu.Lock()
-		running := a.cmd != nil
-		a.mu.Unlock()
-		mu.Lock()
-		defer mu.Unlock()
-		switch {
-		case readErr != nil:
-			http.Error(w, readErr.Error(), unread(readErr))
-		case err != nil || !running || seq > taken+1:
-			http.Error(w, fmt.Sprintf("no party, or not number %d: %v", taken+1, err), http.StatusBadRequest)
-		case seq == taken+1:
-			taken = seq
-			do(query, body)
+// postInput takes the parts of the party's input, numbered from 1 on; one that comes again has no effect, and an empty
+// one is the input's end.
+func (a *Agent) postInput(w http.ResponseWriter, r *http.Request) {
+	seq, err := strconv.Atoi(r.URL.Query().Get("seq"))
+	part, readErr := io.ReadAll(http.MaxBytesReader(w, r.Body, maxInput))
+	running := a.running()
+	a.input.Lock()
+	defer a.input.Unlock()
+	switch {
+	case readErr != nil:
+		http.Error(w, readErr.Error(), unread(readErr))
+	case err != nil || !running || seq > a.taken+1:
+		http.Error(w, fmt.Sprintf("no party, or not number %d: %v", a.taken+1, err), http.StatusBadRequest)
+	case seq == a.taken+1:
+		if a.taken = seq; len(part) == 0 {
+			_ = a.stdin.Close()
 		}
+		_, _ = a.stdin.Write(part) // a party that has ended takes no more
 	}
 }
 
@@ -283,43 +247,38 @@ func (a *Agent) inTurn(do func(query url.Values, body []byte)) http.HandlerFunc 
 func (a *Agent) getFile(w http.ResponseWriter, r *http.Request) {
 	q := r.URL.Query()
 	at, err := strconv.ParseInt(q.Get("offset"), 10, 64)
-	a.mu.Lock()
-	dir := a.dir
-	a.mu.Unlock()
-	if err != nil || dir == "" {
-		http.Error(w, fmt.Sprintf("no party, or no offset: %v", err), http.StatusBadRequest)
-		return
-	}
-	f, err := os.OpenInRoot(dir, q.Get("path"))
-	if errors.Is(err, fs.ErrNotExist) {
-		http.Error(w, err.Error(), http.StatusNotFound)
-		return
+	var f *os.File
+	if err == nil {
+		dir, _ := a.state()
+		f, err = os.OpenInRoot(dir, q.Get("path"))
 	}
 	if err == nil {
 		defer f.Close()
 		_, err = f.Seek(at, io.SeekStart)
 	}
 	if err != nil {
-		http.Error(w, err.Error(), http.StatusBadRequest)
+		status := http.StatusBadRequest
+		if errors.Is(err, fs.ErrNotExist) {
+			status = http.StatusNotFound
+		}
+		http.Error(w, err.Error(), status)
 		return
 	}
 	tick := time.NewTicker(tailEvery)
 	defer tick.Stop()
 	wrote := false
 	for until := time.Now().Add(answerWithin); ; {
-		ended := a.hasEnded() // before the last read
+		_, ended := a.state() // before the last read
 		n, err := io.Copy(w, f)
 		if wrote = wrote || n > 0; n > 0 {
 			_ = http.NewResponseController(w).Flush()
 		}
-		if ended && !wrote && err == nil {
-			a.mu.Lock()
-			text, _ := json.Marshal(a.ended)
-			a.mu.Unlock()
+		if ended != nil && !wrote && err == nil {
+			text, _ := json.Marshal(ended)
 			w.Header().Set(endHeader, string(text))
 			w.WriteHeader(http.StatusNoContent)
 		}
-		if err != nil || ended || time.Now().After(until) {
+		if err != nil || ended != nil || time.Now().After(until) {
 			return
 		}
 		select {
@@ -330,23 +289,21 @@ func (a *Agent) getFile(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-func (a *Agent) hasEnded() bool {
-	select {
-	case <-a.done:
-		return true
-	default:
-		return false
-	}
+// state is the party's folder, and how it ended; nil: it has not.
+func (a *Agent) state() (dir string, ended *End) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.dir, a.ended
 }
 
 func (a *Agent) getUsage(w http.ResponseWriter, _ *http.Request) {
 	a.mu.Lock()
-	u := a.last
-	if !a.hasEnded() {
-		u.process(a.proc)
-	}
+	proc := a.proc
 	a.mu.Unlock()
-	u.container(cgroupRoot)
+	u := Usage{Time: time.Now().UnixNano(), PodState: container(cgroupRoot)}
+	if use, ok := UseOf(proc); ok {
+		u.Use = &use
+	}
 	w.Header().Set("Content-Type", "application/json")
 	_ = json.NewEncoder(w).Encode(u) // whoever asked is gone
 }

@@ -17,6 +17,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/watchbench/watchbench/scenarios/history"
 )
 
 // agentProcess is an agent of its own on loopback.
@@ -49,7 +51,7 @@ func startAgent(t *testing.T, silence string) *agentProcess {
 		_ = p.cmd.Process.Kill()
 		_ = p.cmd.Wait()
 	})
-	p.agentClient = newAgentClient(func(ctx context.Context) (net.Conn, error) {
+	p.agentClient = newAgentClient(func(ctx context.Context, _, _ string) (net.Conn, error) {
 		return (&net.Dialer{}).DialContext(ctx, "tcp", p.addr)
 	})
 	t.Cleanup(p.close)
@@ -82,13 +84,13 @@ func (p *agentProcess) ended(t *testing.T) End {
 }
 
 // breaking dials through connections that break after a random number of bytes, in either direction.
-func breaking(t *testing.T, addr string, most int64) (dial func(context.Context) (net.Conn, error), broken func() int) {
+func breaking(t *testing.T, addr string, most int64) (dial func(context.Context, string, string) (net.Conn, error), broken func() int) {
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)
 	random := rand.New(rand.NewPCG(seed, 0))
 	var mu sync.Mutex // guards random and n
 	n := 0
-	return func(ctx context.Context) (net.Conn, error) {
+	return func(ctx context.Context, _, _ string) (net.Conn, error) {
 			conn, err := (&net.Dialer{}).DialContext(ctx, "tcp", addr)
 			mu.Lock()
 			defer mu.Unlock()
@@ -211,14 +213,14 @@ func (l *lines) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// A signal that is sent again, as its answer was lost, arrives once.
+// That the party is to end, said again as its answer was lost, is one signal: a second one would end its clean-up.
 func TestSignalArrivesOnce(t *testing.T) {
 	p := startAgent(t, "1m")
 	note := filepath.Join(p.dir, "note")
 	p.play(t, p.agentClient, "obeys", note, "2")
 	await(t, p, "ready\n")
 	for range 3 {
-		if err := p.signal(t.Context(), 1, int(syscall.SIGTERM)); err != nil {
+		if err := p.post(t.Context(), "/stop", nil, nil); err != nil {
 			t.Fatal(err)
 		}
 		await(t, p, "ready\nterminated\n") // the kernel merges those that are not taken yet
@@ -226,7 +228,7 @@ func TestSignalArrivesOnce(t *testing.T) {
 	if err := p.pass(t.Context(), 1, nil); err != nil { // closes it
 		t.Fatal(err)
 	}
-	if end := p.ended(t); end.Code != 3 {
+	if end := p.ended(t); end.Code != 3 || end.Dying {
 		t.Errorf("%+v", end)
 	}
 	if got, err := os.ReadFile(note); err != nil || string(got) != "t" {
@@ -296,20 +298,44 @@ func TestContainerEnds(t *testing.T) {
 	}
 }
 
-func TestUsageIsKeptAfterTheEnd(t *testing.T) {
+// The use is the party's while it runs, and unknown before and after, not 0.
+func TestUsage(t *testing.T) {
 	p := startAgent(t, "1m")
+	usage := func() Usage {
+		t.Helper()
+		u, err := Ask(t.Context(), p.http)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return u
+	}
 	before := time.Now()
-	p.play(t, p.agentClient, "burns")
-	p.ended(t)
-	u, err := p.usage(t.Context())
-	if err != nil {
+	_, err := p.output(t.Context(), stdout, io.Discard) // asks until the agent listens
+	if r, ok := errors.AsType[*refusedError](err); !ok || r.status != http.StatusNotFound {
 		t.Fatal(err)
 	}
-	if u.CPUSeconds <= 0.02 || u.CPUSeconds > time.Since(before).Seconds()*16 || u.RSSBytes != 0 || u.RSSHighestBytes < 1<<20 || u.Read <= 0 || u.Written < 0 {
-		t.Errorf("%+v", u)
+	if u := usage(); u.Use != nil {
+		t.Errorf("before its start: %+v", u.Use)
+	}
+	p.play(t, p.agentClient, "burns", filepath.Join(p.dir, "note"))
+	await(t, p, "burnt\n")
+	u := usage()
+	if u.Use == nil {
+		t.Fatalf("%+v", u)
+	}
+	if use := u.Use; use.CPUSeconds <= 0.02 || use.CPUSeconds > time.Since(before).Seconds()*16 || use.RSSBytes < 1<<20 ||
+		use.RSSHighestBytes < use.RSSBytes || use.Read <= 0 || use.Written < 0 {
+		t.Errorf("%+v", use)
 	}
 	if at := time.Unix(0, u.Time); at.Before(before) || at.After(time.Now()) {
 		t.Errorf("at %s", at)
+	}
+	if err := p.pass(t.Context(), 1, nil); err != nil { // ends it
+		t.Fatal(err)
+	}
+	p.ended(t)
+	if u := usage(); u.Use != nil {
+		t.Errorf("after its end: %+v", u.Use)
 	}
 }
 
@@ -324,7 +350,7 @@ func TestAgentRefuses(t *testing.T) {
 		}
 	}
 	refused("no such program", p.start(ctx, Start{Argv: []string{"/no/such"}}), http.StatusUnprocessableEntity)
-	refused("no party", p.signal(ctx, 1, 15), http.StatusBadRequest)
+	refused("no party", p.pass(ctx, 1, nil), http.StatusBadRequest)
 	p.play(t, p.agentClient, "obeys", filepath.Join(p.dir, "note"), "1")
 	p.play(t, p.agentClient, "obeys", filepath.Join(p.dir, "note"), "1") // the same once more
 	refused("a gap", p.pass(ctx, 5, []byte("x")), http.StatusBadRequest)
@@ -358,13 +384,11 @@ func TestControlGroups(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		var u Usage
-		u.container(root)
-		want := Usage{Throttled: 4, ThrottledSeconds: 1.5, OOMKills: 2}
+		u, want := container(root), history.PodState{Throttled: 4, ThrottledSeconds: 1.5, OOMKills: 2}
 		if len(files) == 0 {
-			want = Usage{Throttled: -1, ThrottledSeconds: -1, OOMKills: -1}
+			want = history.PodState{Throttled: -1, ThrottledSeconds: -1, OOMKills: -1}
 		}
-		want.Time, want.Received, want.Sent = u.Time, u.Received, u.Sent
+		want.Received, want.Sent = u.Received, u.Sent
 		if u != want {
 			t.Errorf("%s: %+v, want %+v", name, u, want)
 		}

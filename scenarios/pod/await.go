@@ -13,6 +13,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/util/wait"
 
 	"github.com/watchbench/watchbench/internal/badinput"
 )
@@ -24,37 +25,41 @@ const (
 	patience = 10 * time.Second
 )
 
+// run returns the Pod of an index once it runs, making its Job if that is not there.
+func (p *Place) run(ctx context.Context, s *Spec) (*corev1.Pod, error) {
+	job, err := p.ensure(ctx, s.job())
+	if err != nil {
+		return nil, err
+	}
+	return p.await(ctx, s, job)
+}
+
 // await waits until the Pod of an index runs. What another image, right, quota or limit would fix is bad input.
-func (p *place) await(ctx context.Context, s *Spec, job *batchv1.Job) (*corev1.Pod, error) {
-	begun := time.Now()
-	ctx, cancel := context.WithTimeoutCause(ctx, startLimit, fmt.Errorf("it did not within %s", startLimit))
-	defer cancel()
-	for {
-		pod, err := p.find(ctx, s)
-		state := err
+func (p *Place) await(ctx context.Context, s *Spec, job *batchv1.Job) (pod *corev1.Pod, err error) {
+	begun, state := time.Now(), error(nil)
+	err = wait.PollUntilContextTimeout(ctx, poll, startLimit, true, func(ctx context.Context) (bool, error) {
+		pod, state = p.find(ctx, s)
 		switch {
-		case err != nil:
+		case state != nil:
 		case pod == nil:
 			state = p.refusal(ctx, job)
 		default:
 			if reason, detail := ending(pod); reason != "" {
-				return nil, &LostError{reason, pod.Name, detail}
+				return false, &LostError{reason, pod.Name, detail}
 			}
-			if state = waiting(pod); state == nil {
-				return pod, nil
-			}
+			state = waiting(pod)
 		}
-		if apierrors.IsForbidden(state) || time.Since(begun) > patience {
+		if apierrors.IsForbidden(state) || state != nil && time.Since(begun) > patience {
 			if err := p.refused(state); badinput.Is(err) {
-				return nil, err
+				return false, err
 			}
 		}
-		select {
-		case <-ctx.Done():
-			return nil, fmt.Errorf("start Pod %d of the Job %s: %w: %w", s.Index, s.Job, context.Cause(ctx), state)
-		case <-time.After(poll):
-		}
+		return state == nil, nil
+	})
+	if err != nil && wait.Interrupted(err) {
+		err = fmt.Errorf("start Pod %d of the Job %s within %s: %w: %w", s.Index, s.Job, startLimit, err, state)
 	}
+	return pod, err
 }
 
 // waiting says what keeps a Pod from running, beginning with the name that Kubernetes has for it; nil: it runs.
@@ -76,7 +81,7 @@ func waiting(pod *corev1.Pod) error {
 }
 
 // refusal is why the Job's last Pod was not created, as its events say.
-func (p *place) refusal(ctx context.Context, job *batchv1.Job) error {
+func (p *Place) refusal(ctx context.Context, job *batchv1.Job) error {
 	events, err := p.client.CoreV1().Events(p.namespace).List(ctx, metav1.ListOptions{FieldSelector: fields.Set{
 		"involvedObject.uid": string(job.UID), "reason": "FailedCreate"}.String()})
 	if err == nil {
@@ -89,7 +94,7 @@ func (p *place) refusal(ctx context.Context, job *batchv1.Job) error {
 }
 
 // refused makes bad input of what does not pass by itself. An admission plugin says it in words only.
-func (p *place) refused(why error) error {
+func (p *Place) refused(why error) error {
 	const images = "on kind, load the images of make image with kind load docker-image; elsewhere push them, and name " +
 		"where with --image-registry"
 	rbac := fmt.Sprintf("run watchbench run SCENARIO --in-cluster --namespace %s --rbac | kubectl apply -f -, "+

@@ -11,7 +11,6 @@ import (
 	"net/http"
 	"net/url"
 	"os"
-	"path/filepath"
 	"strconv"
 	"strings"
 	"time"
@@ -24,9 +23,8 @@ const retryEvery = 200 * time.Millisecond
 // are errors.
 type agentClient struct{ http *http.Client }
 
-func newAgentClient(dial func(context.Context) (net.Conn, error)) *agentClient {
-	return &agentClient{&http.Client{Transport: &http.Transport{DisableCompression: true,
-		DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) { return dial(ctx) }}}}
+func newAgentClient(dial func(_ context.Context, network, addr string) (net.Conn, error)) *agentClient {
+	return &agentClient{&http.Client{Transport: &http.Transport{DisableCompression: true, DialContext: dial}}}
 }
 
 func (c *agentClient) close() { c.http.CloseIdleConnections() }
@@ -42,7 +40,7 @@ func (e *refusedError) Error() string { return e.text }
 // once sends a request; take gets an answer of success.
 func (c *agentClient) once(ctx context.Context, method, path string, query url.Values, body []byte,
 	take func(*http.Response) error) error {
-	r, err := http.NewRequestWithContext(ctx, method, "http://agent"+path+"?"+query.Encode(), bytes.NewReader(body))
+	r, err := http.NewRequestWithContext(ctx, method, AgentURL+path+"?"+query.Encode(), bytes.NewReader(body))
 	if err != nil {
 		return err
 	}
@@ -95,31 +93,15 @@ func (c *agentClient) pass(ctx context.Context, seq int, part []byte) error {
 	return c.post(ctx, "/stdin", url.Values{"seq": {strconv.Itoa(seq)}}, part)
 }
 
-func (c *agentClient) signal(ctx context.Context, seq, signal int) error {
-	return c.post(ctx, "/signal", url.Values{"seq": {strconv.Itoa(seq)}, "signal": {strconv.Itoa(signal)}}, nil)
-}
-
 // feed passes in on to the party's standard input, and its end.
 func (c *agentClient) feed(ctx context.Context, in io.Reader) error {
-	for buf, seq := make([]byte, 32<<10), 1; ; {
-		n, readErr := in.Read(buf)
-		if n > 0 {
-			if err := c.pass(ctx, seq, buf[:n]); err != nil {
-				return err
-			}
-			seq++
-		}
-		if readErr != nil {
-			return c.pass(ctx, seq, nil)
+	buf := make([]byte, 32<<10)
+	for seq := 1; ; seq++ {
+		n, _ := in.Read(buf) // after an error there is no more
+		if err := c.pass(ctx, seq, buf[:n]); err != nil || n == 0 {
+			return err
 		}
 	}
-}
-
-func (c *agentClient) usage(ctx context.Context) (u Usage, err error) {
-	err = c.ask(ctx, http.MethodGet, "/usage", nil, nil, func(r *http.Response) error {
-		return json.NewDecoder(r.Body).Decode(&u)
-	})
-	return u, err
 }
 
 // output copies a file of the party's folder to w until the party has ended. That w takes no more does not end it.
@@ -156,7 +138,7 @@ func (c *counting) Write(p []byte) (int, error) {
 
 // fetch gets a file of a party that has ended to a path here. One that is not there is none here either.
 func (c *agentClient) fetch(ctx context.Context, name, path string) error {
-	f, err := os.CreateTemp(filepath.Dir(path), ".part")
+	f, err := os.Create(path)
 	if err != nil {
 		return fmt.Errorf("fetch %s: %w", path, err)
 	}
@@ -164,9 +146,9 @@ func (c *agentClient) fetch(ctx context.Context, name, path string) error {
 	_, err = c.output(ctx, name, sink)
 	missing, _ := errors.AsType[*refusedError](err)
 	if err = errors.Join(err, sink.err, f.Close()); err == nil {
-		return os.Rename(f.Name(), path)
+		return nil
 	}
-	_ = os.Remove(f.Name())
+	_ = os.Remove(path)
 	if missing != nil && missing.status == http.StatusNotFound {
 		return nil
 	}

@@ -19,6 +19,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
+
+	"github.com/watchbench/watchbench/internal/version"
 )
 
 const (
@@ -29,27 +31,31 @@ const (
 	user = 65532
 	// keepFinished is how long a Job that nobody removes stays, for its stand-ins to read how its Pods ended.
 	keepFinished = 60 * time.Second
-	poll         = 250 * time.Millisecond
+	// removeLimit bounds the removal of Jobs whose parties have ended; what is left then is the run's to remove.
+	removeLimit = time.Minute
+	poll        = 250 * time.Millisecond
 
 	// pendingLimit bounds a Job whose Pod never runs, and whose stand-in may be gone.
 	pendingLimit = startLimit + 30*time.Second
 
 	labelName, labelInstance = "app.kubernetes.io/name", "app.kubernetes.io/instance"
-	labelPartOf              = "app.kubernetes.io/part-of"
+	labelPartOf, labelJob    = "app.kubernetes.io/part-of", "app.kubernetes.io/component"
 )
 
 // mostWritten is what a party may write to one of its volumes, so that no node runs out of disk: it is evicted first.
 var mostWritten = resource.MustParse("16Gi")
 
-// place is where parties run.
-type place struct {
+// Place is where parties run.
+type Place struct {
 	cfg       *rest.Config
 	client    kubernetes.Interface
 	namespace string
+	version   string // of this program
 	close     func() // drops connections that are kept
 }
 
-func newPlace(cfg *rest.Config, namespace string) (*place, error) {
+// NewPlace is a namespace.
+func NewPlace(cfg *rest.Config, namespace string) (*Place, error) {
 	cfg = rest.CopyConfig(cfg)
 	cfg.QPS = -1
 	http, err := rest.HTTPClientFor(cfg)
@@ -61,11 +67,11 @@ func newPlace(cfg *rest.Config, namespace string) (*place, error) {
 		return nil, fmt.Errorf("build a client: %w", err)
 	}
 	// The client's own method does not see through what client-go wraps around its transport.
-	return &place{cfg, client, namespace, func() { utilnet.CloseIdleConnectionsFor(http.Transport) }}, nil
+	return &Place{cfg, client, namespace, version.Version, func() { utilnet.CloseIdleConnectionsFor(http.Transport) }}, nil
 }
 
-func (p *place) tunnel(pod string) *tunnel {
-	t := &tunnel{cfg: p.cfg, client: p.client, namespace: p.namespace, pod: pod}
+func (p *Place) tunnel(pod string) *tunnel {
+	t := &tunnel{at: p, pod: pod}
 	t.heard.Store(time.Now().UnixNano())
 	return t
 }
@@ -73,10 +79,8 @@ func (p *place) tunnel(pod string) *tunnel {
 // job makes the party's Job; its Pods run an agent each, and all that differs among them the agents are told.
 func (s *Spec) job() *batchv1.Job {
 	limits := corev1.ResourceList{}
-	for name, text := range map[corev1.ResourceName]string{corev1.ResourceCPU: s.CPU, corev1.ResourceMemory: s.Memory} {
-		if text != "" {
-			limits[name] = resource.MustParse(text)
-		}
+	for name, text := range s.Limits {
+		limits[corev1.ResourceName(name)] = resource.MustParse(text)
 	}
 	mounts := []corev1.VolumeMount{{Name: "agent", MountPath: agentDir}, {Name: "tmp", MountPath: "/tmp"}}
 	if s.Dir != "" && filepath.Clean(s.Dir) != "/tmp" {
@@ -98,7 +102,7 @@ func (s *Spec) job() *batchv1.Job {
 			VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{SizeLimit: &mostWritten}}})
 	}
 	meta := metav1.ObjectMeta{Name: s.Job, Namespace: s.Namespace, Labels: map[string]string{
-		labelName: "watchbench-party", labelInstance: s.Owner, labelPartOf: "watchbench"}}
+		labelName: "watchbench-party", labelInstance: s.Owner, labelPartOf: "watchbench", labelJob: s.Job}}
 	return &batchv1.Job{ObjectMeta: meta, Spec: batchv1.JobSpec{
 		CompletionMode: new(batchv1.IndexedCompletion), Completions: new(int32(s.Of)), Parallelism: new(int32(s.Of)),
 		BackoffLimit: new(int32(0)), TTLSecondsAfterFinished: new(int32(keepFinished.Seconds())),
@@ -130,7 +134,7 @@ func persist(ctx context.Context, f func(context.Context) error) (err error) {
 }
 
 // ensure makes a Job, which another stand-in may have made.
-func (p *place) ensure(ctx context.Context, job *batchv1.Job) (made *batchv1.Job, err error) {
+func (p *Place) ensure(ctx context.Context, job *batchv1.Job) (made *batchv1.Job, err error) {
 	jobs := p.client.BatchV1().Jobs(p.namespace)
 	err = persist(ctx, func(ctx context.Context) (err error) {
 		if made, err = jobs.Create(ctx, job, metav1.CreateOptions{}); apierrors.IsAlreadyExists(err) {
@@ -148,7 +152,7 @@ func (p *place) ensure(ctx context.Context, job *batchv1.Job) (made *batchv1.Job
 }
 
 // keep takes the bound from a Job whose Pod runs: from now on its agent knows when to end.
-func (p *place) keep(ctx context.Context, name string) error {
+func (p *Place) keep(ctx context.Context, name string) error {
 	err := persist(ctx, func(ctx context.Context) error {
 		_, err := p.client.BatchV1().Jobs(p.namespace).Patch(ctx, name, types.MergePatchType,
 			[]byte(`{"spec":{"activeDeadlineSeconds":null}}`), metav1.PatchOptions{})
@@ -160,22 +164,41 @@ func (p *place) keep(ctx context.Context, name string) error {
 	return nil
 }
 
-// remove deletes a Job with its Pods, and returns once they are gone.
-func (p *place) remove(ctx context.Context, name string) error {
-	jobs := p.client.BatchV1().Jobs(p.namespace)
+// Clean removes what the stand-ins of a run, the Owner in their Specs, have left in the namespace, and returns once
+// nothing of it is there.
+func (p *Place) Clean(ctx context.Context, run string) error {
+	defer p.close()
+	return p.remove(ctx, grace+removeLimit, labelInstance+"="+run)
+}
+
+// remove deletes the Jobs with these labels, also after the end of ctx, and returns once they and their Pods are gone.
+func (p *Place) remove(ctx context.Context, limit time.Duration, labels string) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), limit)
+	defer cancel()
+	of := metav1.ListOptions{LabelSelector: labels}
+	jobs, pods := p.client.BatchV1().Jobs(p.namespace), p.client.CoreV1().Pods(p.namespace)
 	var last error
 	err := wait.PollUntilContextCancel(ctx, poll, true, func(ctx context.Context) (bool, error) {
-		last = jobs.Delete(ctx, name, metav1.DeleteOptions{PropagationPolicy: new(metav1.DeletePropagationForeground)})
-		return apierrors.IsNotFound(last) || apierrors.IsForbidden(last), nil
+		found, err := jobs.List(ctx, of)
+		if last = err; err != nil {
+			return apierrors.IsForbidden(err), nil
+		}
+		for _, j := range found.Items {
+			last = errors.Join(last, jobs.Delete(ctx, j.Name,
+				metav1.DeleteOptions{PropagationPolicy: new(metav1.DeletePropagationForeground)}))
+		}
+		left, err := pods.List(ctx, of)
+		last = errors.Join(last, err)
+		return err == nil && len(found.Items)+len(left.Items) == 0 || apierrors.IsForbidden(last), nil
 	})
-	if err == nil && apierrors.IsNotFound(last) {
-		return nil
+	if err = errors.Join(err, last); err != nil {
+		return fmt.Errorf("remove what has the labels %s in the namespace %s: %w", labels, p.namespace, err)
 	}
-	return fmt.Errorf("delete the Job %s: %w", name, errors.Join(context.Cause(ctx), last))
+	return nil
 }
 
 // find returns the Pod of an index, nil if there is none.
-func (p *place) find(ctx context.Context, s *Spec) (*corev1.Pod, error) {
+func (p *Place) find(ctx context.Context, s *Spec) (*corev1.Pod, error) {
 	list, err := p.client.CoreV1().Pods(p.namespace).List(ctx, metav1.ListOptions{LabelSelector: fmt.Sprintf("%s=%s,%s=%d",
 		batchv1.JobNameLabel, s.Job, batchv1.JobCompletionIndexAnnotation, s.Index)})
 	if err != nil || len(list.Items) == 0 {
@@ -205,7 +228,7 @@ func (e *LostError) Error() string { return fmt.Sprintf("%s: Pod %s: %s", e.Reas
 const sayMemory = "the container reached its memory limit"
 
 // fate returns how a Pod has ended, nil while it runs. Unknown is an error of another type.
-func (p *place) fate(ctx context.Context, of *corev1.Pod) error {
+func (p *Place) fate(ctx context.Context, of *corev1.Pod) error {
 	pod, err := p.client.CoreV1().Pods(p.namespace).Get(ctx, of.Name, metav1.GetOptions{})
 	if apierrors.IsNotFound(err) || err == nil && pod.UID != of.UID {
 		return &LostError{LostDeleted, of.Name, "it is not there any more"}
@@ -251,7 +274,7 @@ func ending(pod *corev1.Pod) (reason, detail string) {
 }
 
 // whyDying says why a Pod is being ended, which may not show yet.
-func (p *place) whyDying(ctx context.Context, pod *corev1.Pod) error {
+func (p *Place) whyDying(ctx context.Context, pod *corev1.Pod) error {
 	var fate error = &LostError{LostSilent, pod.Name, "its container was told to end"}
 	_ = wait.PollUntilContextTimeout(ctx, poll, askTimeout, true, func(ctx context.Context) (bool, error) {
 		found, ok := errors.AsType[*LostError](p.fate(ctx, pod))

@@ -31,7 +31,7 @@ func TestJobIsMadeOverBrokenConnections(t *testing.T) {
 			}
 		}))
 		defer server.Close()
-		at, err := newPlace(&rest.Config{Host: server.URL}, "n")
+		at, err := NewPlace(&rest.Config{Host: server.URL}, "n")
 		if err != nil {
 			t.Fatal(err)
 		}

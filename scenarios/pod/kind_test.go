@@ -12,6 +12,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -37,13 +38,14 @@ import (
 var (
 	onKind  = flag.Bool("kind", false, "run parties as Pods on a kind cluster (needs Docker, kubectl and a kind node image)")
 	present = flag.String("kind-kubeconfig", "", "with -kind: use this kind cluster, whose nodes have the images of make image IMAGES=test")
+	tag     = flag.String("image-tag", "test", "with -kind: tag of the images")
 )
 
 const kindName = "watchbench-pod"
 
 // onKindCluster is a cluster with the images and a namespace.
 type onKindCluster struct {
-	*place
+	*Place
 	t          *testing.T
 	kubeconfig string
 	node       string // container
@@ -56,7 +58,7 @@ func startKind(t *testing.T) *onKindCluster {
 	}
 	k := &onKindCluster{t: t, kubeconfig: *present}
 	if *present == "" {
-		run(t, nil, "make", "-C", "../..", "image", "IMAGES=test")
+		run(t, nil, "make", "-C", "../..", "image", "IMAGES="+*tag)
 		provider, err := cluster.New(cluster.Kind, cluster.Options{Kind: cluster.KindOptions{Name: kindName}})
 		if err != nil {
 			t.Fatal(err)
@@ -71,28 +73,32 @@ func startKind(t *testing.T) *onKindCluster {
 			}
 		})
 		k.kubeconfig = c.Kubeconfig
-		run(t, nil, "sh", "-c", "docker save k8s-watch:test storagemock:test watchbench:test | docker exec -i "+kindName+
-			"-control-plane ctr --namespace=k8s.io images import --all-platforms --digests --snapshotter=overlayfs -")
+		run(t, nil, "sh", "-c", fmt.Sprintf("docker save k8s-watch:%[1]s storagemock:%[1]s watchbench:%[1]s | docker exec -i "+kindName+
+			"-control-plane ctr --namespace=k8s.io images import --all-platforms --digests --snapshotter=overlayfs -", *tag))
 	}
-	k.place = k.as(t, "wb-pod-test", nil)
+	k.Place = k.as(t, "wb-pod-test", nil)
 	nodes, err := k.client.CoreV1().Nodes().List(t.Context(), metav1.ListOptions{})
 	if err != nil || len(nodes.Items) != 1 {
 		t.Fatalf("%d nodes: %v", len(nodes.Items), err)
 	}
 	k.node = nodes.Items[0].Name
-	text, err := RBAC(k.namespace, plan.DefaultLoad(), []string{"Pod"})
+	objects, err := RBAC(k.namespace, []plan.Load{plan.DefaultLoad()}, []string{"Pod"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	run(t, strings.NewReader(text), "kubectl", "--kubeconfig", k.kubeconfig, "apply", "--validate=strict", "-f", "-")
+	var printed strings.Builder
+	if err := objects.Print(&printed); err != nil {
+		t.Fatal(err)
+	}
+	run(t, strings.NewReader(printed.String()), "kubectl", "--kubeconfig", k.kubeconfig, "apply", "--validate=strict", "-f", "-")
 	t.Cleanup(func() {
-		run(t, strings.NewReader(text), "kubectl", "--kubeconfig", k.kubeconfig, "delete", "-f", "-")
+		run(t, strings.NewReader(printed.String()), "kubectl", "--kubeconfig", k.kubeconfig, "delete", "-f", "-")
 	})
 	return k
 }
 
 // as is the namespace as the runner's account, or as whoever cfg changes it to.
-func (k *onKindCluster) as(t *testing.T, namespace string, change func(*rest.Config)) *place {
+func (k *onKindCluster) as(t *testing.T, namespace string, change func(*rest.Config)) *Place {
 	t.Helper()
 	c := cluster.Cluster{Kubeconfig: k.kubeconfig}
 	cfg, err := c.RESTConfig()
@@ -102,12 +108,11 @@ func (k *onKindCluster) as(t *testing.T, namespace string, change func(*rest.Con
 	if change != nil {
 		change(cfg)
 	}
-	at, err := newPlace(cfg, namespace)
+	at, err := NewPlace(cfg, namespace)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(at.close)
-	t.Cleanup(http.DefaultClient.CloseIdleConnections)
 	return at
 }
 
@@ -122,23 +127,13 @@ func run(t *testing.T, in io.Reader, args ...string) string {
 	return string(out)
 }
 
-// spec is of a storagemock that listens on free ports here and there: API and admin.
+// spec is of a storagemock that listens on free ports there: API and admin.
 func (k *onKindCluster) spec(t *testing.T, job, owner string) Spec {
 	t.Helper()
 	dir := t.TempDir()
-	s := Spec{Kubeconfig: dir + "/kubeconfig", Namespace: k.namespace, Owner: owner, Job: job, Of: 1, Image: "storagemock:test",
-		AgentImage: "watchbench:test", CPU: "200m", Memory: "100Mi", Dir: dir, Results: []string{dir + "/ledger"}}
-	for range 3 {
-		l, err := net.Listen("tcp", "127.0.0.1:0")
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer l.Close()
-		s.Ports = append(s.Ports, l.Addr().(*net.TCPAddr).Port)
-	}
-	s.Agent, s.Ports = s.Ports[2], s.Ports[:2]
-	s.Argv = []string{"/storagemock", "--listen", fmt.Sprintf("0.0.0.0:%d", s.Ports[0]), "--admin", fmt.Sprintf("127.0.0.1:%d", s.Ports[1]),
-		"--allow-remote", "--save-ledger", dir + "/ledger"}
+	s := Spec{Kubeconfig: dir + "/kubeconfig", Namespace: k.namespace, Owner: owner, Job: job, Of: 1, Image: "storagemock:" + *tag,
+		AgentImage: "watchbench:" + *tag, Limits: map[string]string{"cpu": "200m", "memory": "100Mi"}, Dir: dir, Results: []string{"ledger"}}
+	s.Argv = []string{"/storagemock", "--listen", "0.0.0.0:0", "--admin", "127.0.0.1:0", "--allow-remote", "--save-ledger", dir + "/ledger"}
 	// As the runner's account, which has no more than its roles.
 	cfg, err := clientcmd.LoadFromFile(k.kubeconfig)
 	if err != nil {
@@ -161,6 +156,11 @@ type standin struct {
 	out    *bytes.Buffer
 	err    *bytes.Buffer
 	placed Placed
+	said   struct {
+		Listen []string
+		Admin  string
+	}
+	client *http.Client // through the proxy
 	ended  chan struct{}
 }
 
@@ -192,10 +192,9 @@ func stand(t *testing.T, s Spec) *standin {
 		t.Fatal(err)
 	}
 	said := json.NewDecoder(io.TeeReader(out, p.out))
-	var announced struct{ Listen []string }
 	err = said.Decode(&p.placed)
 	if err == nil {
-		err = said.Decode(&announced)
+		err = said.Decode(&p.said)
 	}
 	go func() {
 		_, _ = io.Copy(p.out, out)
@@ -207,7 +206,11 @@ func stand(t *testing.T, s Spec) *standin {
 		_ = p.Process.Signal(syscall.SIGTERM)
 		<-p.ended
 	})
-	if err != nil || len(announced.Listen) != 1 {
+	proxy, e := url.Parse(p.placed.Proxy)
+	p.client = &http.Client{Transport: &http.Transport{Proxy: http.ProxyURL(proxy)}}
+	t.Cleanup(p.client.CloseIdleConnections)
+	err = errors.Join(err, e)
+	if err != nil || len(p.said.Listen) != 1 {
 		t.Fatalf("%v: %s\n%s", err, p.out, p.err)
 	}
 	return p
@@ -217,16 +220,19 @@ func stand(t *testing.T, s Spec) *standin {
 func (p *standin) get(path string) error {
 	ctx, cancel := context.WithTimeout(p.t.Context(), 10*time.Second)
 	defer cancel()
-	r, err := http.NewRequestWithContext(ctx, http.MethodGet, fmt.Sprintf("http://127.0.0.1:%d%s", p.spec.Ports[1], path), nil)
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+p.said.Admin+path, nil)
 	if err != nil {
 		return err
 	}
-	resp, err := http.DefaultClient.Do(r)
+	resp, err := p.client.Do(r)
 	if err != nil {
 		return err
 	}
-	_, err = io.Copy(io.Discard, resp.Body)
-	return errors.Join(err, resp.Body.Close())
+	if resp.StatusCode != http.StatusOK {
+		err = errors.New(resp.Status)
+	}
+	_, e := io.Copy(io.Discard, resp.Body)
+	return errors.Join(err, e, resp.Body.Close())
 }
 
 // left is what of a run is in the namespace.
@@ -268,7 +274,7 @@ func TestOnKind(t *testing.T) {
 		})
 	})
 	t.Run("API server restarts", k.testRestart)
-	if err := Clean(t.Context(), k.cfg, k.namespace, "run-1"); err != nil {
+	if err := k.Clean(t.Context(), "run-1"); err != nil {
 		t.Error(err)
 	}
 	if left := k.left("run-1"); len(left) > 0 {
@@ -282,14 +288,10 @@ func (k *onKindCluster) testParty(t *testing.T) {
 	if err := p.get("/metrics"); err != nil {
 		t.Error(err)
 	}
-	if w := p.placed; w.Node != k.node || net.ParseIP(w.IP) == nil || !strings.Contains(w.ImageID, "sha256:") || w.Limits["cpu"] != "200m" || w.Limits["memory"] != "100Mi" {
+	if w := p.placed.Pod; w.Node != k.node || net.ParseIP(p.placed.IP) == nil || !strings.Contains(w.ImageID, "sha256:") || w.Limits["cpu"] != "200m" || w.Limits["memory"] != "100Mi" {
 		t.Errorf("%+v", w)
 	}
-	agent := newAgentClient(func(ctx context.Context) (net.Conn, error) {
-		return (&net.Dialer{}).DialContext(ctx, "tcp", fmt.Sprintf("127.0.0.1:%d", p.spec.Agent))
-	})
-	defer agent.close()
-	if u, err := agent.usage(t.Context()); err != nil || u.CPUSeconds <= 0 || u.RSSBytes < 1<<20 || u.OOMKills != 0 || u.Throttled < 0 {
+	if u, err := Ask(t.Context(), p.client); err != nil || u.Use == nil || u.Use.CPUSeconds <= 0 || u.Use.RSSBytes < 1<<20 || u.OOMKills != 0 || u.Throttled < 0 {
 		t.Errorf("%+v: %v", u, err)
 	}
 	if err := p.Process.Signal(syscall.SIGTERM); err != nil {
@@ -299,7 +301,7 @@ func (k *onKindCluster) testParty(t *testing.T) {
 	if code := p.ProcessState.ExitCode(); code != 0 || !strings.Contains(p.err.String(), "msg=stopped") {
 		t.Errorf("exit code %d: %s", code, p.err)
 	}
-	if _, err := os.Stat(p.spec.Results[0]); err != nil {
+	if _, err := os.Stat(filepath.Join(p.spec.Dir, "ledger")); err != nil {
 		t.Error(err)
 	}
 	if left := k.left("run-1"); len(left) > 0 {
@@ -316,8 +318,8 @@ func (k *onKindCluster) testTwo(t *testing.T) {
 	first := stand(t, one)
 	second := stand(t, two)
 	for i, p := range []*standin{first, second} {
-		if p.placed.Name == "" || i > 0 && p.placed.Name == first.placed.Name {
-			t.Errorf("Pods %q and %q", first.placed.Name, p.placed.Name)
+		if p.placed.Pod.Name == "" || i > 0 && p.placed.Pod.Name == first.placed.Pod.Name {
+			t.Errorf("Pods %q and %q", first.placed.Pod.Name, p.placed.Pod.Name)
 		}
 		if err := p.get("/metrics"); err != nil {
 			t.Error(err)
@@ -328,7 +330,7 @@ func (k *onKindCluster) testTwo(t *testing.T) {
 			t.Errorf("exit code %d: %s", code, p.err)
 		}
 	}
-	if err := Clean(t.Context(), k.cfg, k.namespace, "run-1"); err != nil { // what Jobs of several Pods leave
+	if err := k.Clean(t.Context(), "run-1"); err != nil { // what Jobs of several Pods leave
 		t.Error(err)
 	}
 	if left := k.left("run-1"); len(left) > 0 {
@@ -339,21 +341,25 @@ func (k *onKindCluster) testTwo(t *testing.T) {
 // A party that reaches its limit of memory: the stand-in says so.
 func (k *onKindCluster) testMemory(t *testing.T) {
 	s := k.spec(t, "hungry", "run-1")
-	s.Memory = "80Mi"
+	s.Limits["memory"] = "80Mi"
 	p := stand(t, s)
+	_, port, _ := net.SplitHostPort(p.said.Listen[0])
 	for i := range 300 {
 		noise := make([]byte, 1<<20) // the mock compresses
 		_, _ = rand.Read(noise)
 		body := `{"data":{"metadata":{"name":"x"},"spec":{"x":"` + base64.StdEncoding.EncodeToString(noise) + `"}}}`
-		r, err := http.NewRequestWithContext(t.Context(), http.MethodPut, fmt.Sprintf("http://127.0.0.1:%d/bcsstorage/v1/k8s/dynamic/namespace_resources/clusters/c/namespaces/n/Pod/p-%d", s.Ports[0], i), strings.NewReader(body))
+		r, err := http.NewRequestWithContext(t.Context(), http.MethodPut, fmt.Sprintf("http://127.0.0.1:%s/bcsstorage/v1/k8s/dynamic/namespace_resources/clusters/c/namespaces/n/Pod/p-%d", port, i), strings.NewReader(body))
 		if err != nil {
 			t.Fatal(err)
 		}
-		resp, err := http.DefaultClient.Do(r)
+		resp, err := p.client.Do(r)
 		if err != nil {
 			break
 		}
 		_ = resp.Body.Close()
+		if resp.StatusCode == http.StatusBadGateway {
+			break
+		}
 	}
 	k.lost(t, p, LostOOM)
 }
@@ -367,7 +373,7 @@ func (k *onKindCluster) lost(t *testing.T, p *standin, reason string) {
 		t.Fatal("it did not end")
 	}
 	said := strings.Split(strings.TrimSpace(p.err.String()), "\n")
-	if code := p.ProcessState.ExitCode(); code != ExitLost || !strings.HasPrefix(said[len(said)-1], reason+": Pod "+p.placed.Name+": ") {
+	if code := p.ProcessState.ExitCode(); code != ExitLost || !strings.HasPrefix(said[len(said)-1], reason+": Pod "+p.placed.Pod.Name+": ") {
 		t.Errorf("exit code %d, last line %q", code, said[len(said)-1])
 	}
 	if left := k.left("run-1"); len(left) > 0 {
@@ -377,7 +383,7 @@ func (k *onKindCluster) lost(t *testing.T, p *standin, reason string) {
 
 func (k *onKindCluster) testLost(t *testing.T, reason string, do func(pod string) error) {
 	p := stand(t, k.spec(t, reason, "run-1"))
-	if err := do(p.placed.Name); err != nil {
+	if err := do(p.placed.Pod.Name); err != nil {
 		t.Fatal(err)
 	}
 	k.lost(t, p, reason)
@@ -407,7 +413,7 @@ func (k *onKindCluster) testRestart(t *testing.T) {
 func (k *onKindCluster) testKilled(t *testing.T) {
 	p := stand(t, k.spec(t, "orphan", "run-2"))
 	pending := k.spec(t, "pending", "run-2") // waits for a node as its stand-in is killed
-	pending.CPU = "1000"
+	pending.Limits["cpu"] = "1000"
 	if _, err := k.ensure(t.Context(), pending.job()); err != nil {
 		t.Fatal(err)
 	}
@@ -435,7 +441,7 @@ func (k *onKindCluster) testRefusals(t *testing.T) {
 		{"no account", `serviceaccount "nobody" not found`, "--rbac", func(s *Spec, _ *rest.Config) { s.ServiceAccount = "nobody" }},
 		{"no rights", `cannot create resource "jobs"`, "--rbac", func(_ *Spec, cfg *rest.Config) { cfg.Impersonate.UserName = "nobody" }},
 		{"no image", "no-such-image:none", "kind load docker-image", func(s *Spec, _ *rest.Config) { s.Image = "localhost:1/no-such-image:none" }},
-		{"no room", "Insufficient cpu", "--limits", func(s *Spec, _ *rest.Config) { s.CPU = "1000" }},
+		{"no room", "Insufficient cpu", "--limits", func(s *Spec, _ *rest.Config) { s.Limits["cpu"] = "1000" }},
 		{"quota", "exceeded quota: small", "ResourceQuota", func(*Spec, *rest.Config) {
 			quota := &corev1.ResourceQuota{ObjectMeta: metav1.ObjectMeta{Name: "small"}, Spec: corev1.ResourceQuotaSpec{
 				Hard: corev1.ResourceList{corev1.ResourceLimitsMemory: resource.MustParse("150Mi")}}}
@@ -450,7 +456,10 @@ func (k *onKindCluster) testRefusals(t *testing.T) {
 			cfg := rest.CopyConfig(k.cfg)
 			tc.change(&s, cfg)
 			begun := time.Now()
-			err := Preflight(t.Context(), cfg, s.Namespace, s)
+			at, err := NewPlace(cfg, s.Namespace)
+			if err == nil {
+				err = at.Preflight(t.Context(), s)
+			}
 			bad, ok := errors.AsType[*badinput.Error](err)
 			if took := time.Since(begun); !ok || !strings.Contains(bad.Error(), tc.says) || !strings.Contains(bad.Remedy, tc.remedy) || took > 30*time.Second {
 				t.Errorf("after %s: %v", took.Round(time.Second), err)
@@ -465,7 +474,15 @@ func (k *onKindCluster) testRefusals(t *testing.T) {
 	}
 	s := k.spec(t, "try", "")
 	s.ServiceAccount = AccountLoad
-	if err := Preflight(t.Context(), k.cfg, k.namespace, s); err != nil {
+	if err := k.Preflight(t.Context(), s); err != nil {
 		t.Errorf("a party that fits: %v", err)
 	}
+	other := *k.Place
+	other.version = "another-version"
+	err := other.Preflight(t.Context(), s)
+	bad, ok := errors.AsType[*badinput.Error](err)
+	if !ok || !strings.Contains(bad.Error(), s.Image) || !strings.Contains(bad.Error(), "another-version") || !strings.Contains(bad.Remedy, "make image") {
+		t.Errorf("an image of another version: %v", err)
+	}
+	t.Log(err)
 }

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"os/signal"
@@ -46,9 +47,12 @@ func act(role string) int {
 			return 2
 		}
 		signal.Ignore(syscall.SIGPIPE)
-		signals := make(chan os.Signal, 8)
-		signal.Notify(signals, syscall.SIGTERM)
-		code, err := (&Standin{Spec: spec, In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Signals: signals}).Run(context.Background())
+		ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
+		defer stop()
+		code, err := (&Standin{Spec: spec, In: os.Stdin, Out: os.Stdout, Err: os.Stderr}).Run(ctx)
+		if lost, ok := errors.AsType[*LostError](err); ok {
+			err = lost
+		}
 		if err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			return ExitLost
@@ -96,10 +100,12 @@ func act(role string) int {
 				return 3
 			}
 		}
-	case "burns":
+	case "burns": // and ends with its input
 		for begun := time.Now(); time.Since(begun) < 300*time.Millisecond; {
 			_ = strings.Repeat("x", 1000)
 		}
+		fmt.Println("burnt")
+		_, _ = bufio.NewReader(os.Stdin).ReadString(0)
 	}
 	return 0
 }

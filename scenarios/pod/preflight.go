@@ -1,71 +1,85 @@
 package pod
 
 import (
+	"bytes"
 	"context"
 	"fmt"
-	"net"
+	"strings"
 	"time"
 
 	"golang.org/x/sync/errgroup"
-	corev1 "k8s.io/api/core/v1"
-	"k8s.io/client-go/rest"
+
+	"github.com/watchbench/watchbench/internal/badinput"
 )
 
-// reachLimit bounds the first request to an agent.
+// reachLimit bounds what is asked of an agent.
 const reachLimit = 10 * time.Second
 
-// Preflight tries whether the cluster takes these parties, all at once: Pods with their images, limits and accounts,
-// whose agents start nothing, and the way to them. What would fix it is one error of bad input. The Pods are gone when
-// it returns; those of a process that was killed end by themselves.
-func Preflight(ctx context.Context, cfg *rest.Config, namespace string, parties ...Spec) (err error) {
-	at, err := newPlace(cfg, namespace)
-	if err != nil {
-		return err
-	}
-	defer at.close()
+// Preflight runs these parties of one run as Pods, all at once, with their images, limits and accounts; their programs
+// only report their versions, which have to be this program's. What the user can fix is bad input that says how. The
+// Pods are gone when it returns; those of a process that was killed end by themselves.
+func (p *Place) Preflight(ctx context.Context, parties ...Spec) error {
+	defer p.close()
 	try, within := errgroup.WithContext(ctx)
 	for _, s := range parties {
-		try.Go(func() error { return at.try(within, trial(s)) })
+		s.Job += "-preflight"
+		try.Go(func() error { return p.try(within, s) })
 	}
-	err = try.Wait()
-	removing, cancel := context.WithTimeout(context.WithoutCancel(ctx), removeLimit)
-	defer cancel()
-	var remove errgroup.Group
-	for _, s := range parties { // all at the end, so that all have had room at once
-		remove.Go(func() error { return at.remove(removing, trial(s).Job) })
-	}
-	if e := remove.Wait(); e != nil && err == nil {
-		err = at.refused(e)
+	err := try.Wait()
+	// All at the end, so that all have had room at once.
+	if e := p.remove(ctx, removeLimit, labelInstance+"="+parties[0].Owner); e != nil && err == nil {
+		err = p.refused(e)
 	}
 	return err
 }
 
-func trial(s Spec) Spec {
-	s.Job += "-preflight"
-	return s
-}
-
-// try makes the Pods of a party and reaches their agents.
-func (p *place) try(ctx context.Context, s Spec) error {
-	job, err := p.ensure(ctx, s.job())
-	for s.Index = 0; err == nil && s.Index < s.Of; s.Index++ {
-		var pod *corev1.Pod
-		if pod, err = p.await(ctx, &s, job); err == nil {
-			err = p.reach(ctx, pod.Name)
+// try makes the Pods of a party and has them say their program's version.
+func (p *Place) try(ctx context.Context, s Spec) error {
+	for ; s.Index < s.Of; s.Index++ {
+		pod, err := p.run(ctx, &s)
+		if err != nil {
+			return err
+		}
+		said, err := p.ask(ctx, pod.Name, &s)
+		if err == nil {
+			err = sameVersion(s.Image, said, p.version)
+		}
+		if err != nil {
+			return err
 		}
 	}
-	return err
+	return nil
 }
 
-func (p *place) reach(ctx context.Context, pod string) error {
+// ask returns the version that a Pod's program reports; empty if it has no --version.
+func (p *Place) ask(ctx context.Context, pod string, s *Spec) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, reachLimit)
 	defer cancel()
 	t := p.tunnel(pod)
 	defer t.reset()
-	agent := newAgentClient(func(context.Context) (net.Conn, error) { return t.open(AgentPort) })
+	agent := newAgentClient(t.dial)
 	defer agent.close()
-	if _, err := agent.usage(ctx); err != nil {
-		return p.refused(fmt.Errorf("forward a port to the Pod %s: %w", pod, err))
+	var said bytes.Buffer
+	err := agent.start(ctx, Start{Argv: []string{s.Argv[0], "--version"}, Dir: s.Dir})
+	if err == nil {
+		_, err = agent.output(ctx, stdout, &said)
 	}
-	return nil
+	if err != nil {
+		return "", p.refused(fmt.Errorf("ask the image %s for its version, in the Pod %s: %w", s.Image, pod, err))
+	}
+	fields := append([]string{""}, strings.Fields(said.String())...)
+	return fields[len(fields)-1], nil
+}
+
+// sameVersion refuses an image of another version than this program's. Both are the commit, and whether the tree had
+// changes, as the Makefile gives them: two trees with changes to one commit are taken for equal, and a program that was
+// built without its version, as by go build, is comparable with none.
+func sameVersion(image, said, own string) error {
+	const unknown = "unknown"
+	if own == unknown || said == unknown || said == own {
+		return nil
+	}
+	return badinput.New("build the images of this version with make image, and load them (kind load docker-image) or "+
+		"push them; or name the tag of those there are with --image-tag", "the image %s has version %q, and this program %q",
+		image, said, own)
 }

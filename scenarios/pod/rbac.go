@@ -1,8 +1,9 @@
 package pod
 
 import (
-	"bytes"
+	"errors"
 	"fmt"
+	"io"
 	"maps"
 	"slices"
 	"strings"
@@ -10,6 +11,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/yaml"
 
 	"github.com/watchbench/watchbench/internal/badinput"
@@ -40,12 +43,9 @@ var runnerRules = []rbacv1.PolicyRule{
 }
 
 // leaseRules are what a generator does to the Leases of its nodes; the namespace holds nothing else.
-var leaseRules = []rbacv1.PolicyRule{allow(rbacLeases, "create get patch delete", "leases")}
+var leaseRules = []rbacv1.PolicyRule{allow("coordination.k8s.io", "create get patch delete", "leases")}
 
-const (
-	rbacLeases = "coordination.k8s.io"
-	nodeLeases = "kube-node-lease"
-)
+const nodeLeases = "kube-node-lease"
 
 // loadRules are what a generator does in the cluster. What is left of a namespace is the cluster's to delete, but for
 // pods, which wait for kubelets that their nodes do not have.
@@ -83,67 +83,95 @@ func loadRules(load *plan.Load) []rbacv1.PolicyRule {
 	return rules
 }
 
-// watchRules are what a watcher of the resources, by group, does.
-func watchRules(groups map[string][]string, verbs string) (rules []rbacv1.PolicyRule) {
-	for _, g := range slices.Sorted(maps.Keys(groups)) {
-		rules = append(rules, allow(g, verbs, strings.Join(slices.Sorted(slices.Values(groups[g])), " ")))
+// watchRules let a watcher read the resources.
+func watchRules(resources []apisim.Resource, verbs string) (rules []rbacv1.PolicyRule) {
+	for _, r := range resources {
+		rules = append(rules, allow(r.Group, verbs, r.Name))
 	}
 	return rules
 }
 
-// RBAC is all that a run of a load in the namespace needs in a cluster, as YAML for kubectl apply: the namespace, and
-// for the runner, its generators and its watchers of these kinds a ServiceAccount each with the least of rights.
-func RBAC(namespace string, load plan.Load, watched []string) (string, error) {
-	groups := map[string][]string{}
+// merged has one rule for each resource and its names, of all that the rules allow.
+func merged(rules []rbacv1.PolicyRule) (all []rbacv1.PolicyRule) {
+	verbs := map[[3]string][]string{} // by group, resource, names
+	for _, r := range rules {
+		for _, resource := range r.Resources {
+			of := [3]string{r.APIGroups[0], resource, strings.Join(r.ResourceNames, " ")}
+			verbs[of] = append(verbs[of], r.Verbs...)
+		}
+	}
+	inOrder := func(a, b [3]string) int { return slices.Compare(a[:], b[:]) }
+	for _, of := range slices.SortedFunc(maps.Keys(verbs), inOrder) {
+		may := slices.Compact(slices.Sorted(slices.Values(verbs[of])))
+		all = append(all, allow(of[0], strings.Join(may, " "), of[1], strings.Fields(of[2])...))
+	}
+	return all
+}
+
+// Rights are objects of a cluster.
+type Rights []*unstructured.Unstructured
+
+// RBAC is all that runs of some loads in the namespace need in a cluster: the namespace, and for the runner, its
+// generators and its watchers of these kinds a ServiceAccount each with the least of rights.
+func RBAC(namespace string, loads []plan.Load, watched []string) (objects Rights, err error) {
+	var resources []apisim.Resource
 	known := append(apisim.BuiltIn(), apisim.Resource{Group: shape.WidgetGroup, Name: "widgets", Kind: shape.KindWidget})
 	for _, kind := range watched {
 		i := slices.IndexFunc(known, func(r apisim.Resource) bool { return r.Kind == kind })
 		if i < 0 {
-			return "", badinput.New("use a built-in kind such as Pod, Node or Deployment", "no rights are known for kind %q",
+			return nil, badinput.New("use a built-in kind such as Pod, Node or Deployment", "no rights are known for kind %q",
 				kind)
 		}
-		groups[known[i].Group] = append(groups[known[i].Group], known[i].Name)
+		resources = append(resources, known[i])
 	}
-	runner := append(watchRules(groups, "get list watch"), allow("", "list", "namespaces"), allow("", "get", "nodes"))
-	objects := []any{&corev1.Namespace{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Namespace"},
+	var load []rbacv1.PolicyRule
+	for i := range loads {
+		load = append(load, loadRules(&loads[i])...)
+	}
+	add := func(o any) {
+		fields, e := runtime.DefaultUnstructuredConverter.ToUnstructured(o)
+		objects, err = append(objects, &unstructured.Unstructured{Object: fields}), errors.Join(err, e)
+	}
+	add(&corev1.Namespace{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Namespace"},
 		ObjectMeta: metav1.ObjectMeta{Name: namespace, Labels: map[string]string{
-			"pod-security.kubernetes.io/enforce": "restricted", labelPartOf: "watchbench"}}}}
+			"pod-security.kubernetes.io/enforce": "restricted", labelPartOf: "watchbench"}}})
 	for _, a := range []struct {
 		name, in      string // of its Role, if it has one
 		inside, about []rbacv1.PolicyRule
 	}{
-		{accountRunner, namespace, runnerRules, runner},
-		{AccountLoad, nodeLeases, leaseRules, loadRules(&load)},
-		{AccountWatcher, "", nil, watchRules(groups, "list watch")},
+		{accountRunner, namespace, runnerRules, append(watchRules(resources, "get list watch"),
+			allow("", "list", "namespaces"), allow("", "get", "nodes"))},
+		{AccountLoad, nodeLeases, leaseRules, load},
+		{AccountWatcher, "", nil, watchRules(resources, "list watch")},
 	} {
-		objects = append(objects, &corev1.ServiceAccount{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "ServiceAccount"},
+		add(&corev1.ServiceAccount{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "ServiceAccount"},
 			ObjectMeta: metav1.ObjectMeta{Name: a.name, Namespace: namespace}})
-		objects = append(objects, grant("ClusterRole", a.name, namespace, "", a.about)...)
-		if a.in != "" {
-			objects = append(objects, grant("Role", a.name, namespace, a.in, a.inside)...)
+		grant := func(kind, in string, rules []rbacv1.PolicyRule) {
+			typed := metav1.TypeMeta{APIVersion: rbacv1.SchemeGroupVersion.String(), Kind: kind}
+			meta := metav1.ObjectMeta{Name: a.name, Namespace: in}
+			add(&rbacv1.Role{TypeMeta: typed, ObjectMeta: meta, Rules: merged(rules)})
+			typed.Kind += "Binding"
+			add(&rbacv1.RoleBinding{TypeMeta: typed, ObjectMeta: meta,
+				RoleRef:  rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: kind, Name: a.name},
+				Subjects: []rbacv1.Subject{{Kind: "ServiceAccount", Name: a.name, Namespace: namespace}}})
+		}
+		if grant("ClusterRole", "", a.about); a.in != "" {
+			grant("Role", a.in, a.inside)
 		}
 	}
-	var out bytes.Buffer
-	for _, o := range objects {
-		text, err := yaml.Marshal(o)
-		if err != nil {
-			return "", fmt.Errorf("print the roles: %w", err)
-		}
-		fmt.Fprintf(&out, "---\n%s", text)
-	}
-	return out.String(), nil
+	return objects, err
 }
 
-// grant makes a role in a namespace, or of the cluster, and binds it to the account of that name.
-func grant(kind, name, of, in string, rules []rbacv1.PolicyRule) []any {
-	meta := metav1.ObjectMeta{Name: name, Namespace: in}
-	typed := func(kind string) metav1.TypeMeta {
-		return metav1.TypeMeta{APIVersion: rbacv1.SchemeGroupVersion.String(), Kind: kind}
+// Print writes the objects as YAML, for kubectl apply.
+func (r Rights) Print(to io.Writer) error {
+	for _, o := range r {
+		text, err := yaml.Marshal(o.Object)
+		if err == nil {
+			_, err = fmt.Fprintf(to, "---\n%s", text)
+		}
+		if err != nil {
+			return fmt.Errorf("print the roles: %w", err)
+		}
 	}
-	return []any{
-		&rbacv1.Role{TypeMeta: typed(kind), ObjectMeta: meta, Rules: rules},
-		&rbacv1.RoleBinding{TypeMeta: typed(kind + "Binding"), ObjectMeta: meta,
-			RoleRef:  rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: kind, Name: name},
-			Subjects: []rbacv1.Subject{{Kind: "ServiceAccount", Name: name, Namespace: of}}},
-	}
+	return nil
 }

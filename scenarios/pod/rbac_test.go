@@ -1,10 +1,9 @@
 package pod
 
 import (
-	"bufio"
-	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"log/slog"
 	"maps"
@@ -16,15 +15,14 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	authorizationv1 "k8s.io/api/authorization/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
-	"sigs.k8s.io/yaml"
 
 	"github.com/watchbench/watchbench/internal/badinput"
 	"github.com/watchbench/watchbench/internal/cluster/clustertest"
@@ -88,28 +86,17 @@ func asRBAC(r *http.Request) string {
 	return group + "/" + path[0] + " " + verb
 }
 
-// applied creates printed objects in a cluster.
-func applied(t *testing.T, cfg *rest.Config, text string) {
+// applied creates objects in a cluster.
+func applied(t *testing.T, cfg *rest.Config, objects Rights) {
 	t.Helper()
 	client, err := dynamic.NewForConfig(cfg)
 	if err != nil {
 		t.Fatal(err)
 	}
-	for in := utilyaml.NewYAMLReader(bufio.NewReader(strings.NewReader(text))); ; {
-		one, err := in.Read()
-		if errors.Is(err, io.EOF) {
-			return
-		}
-		o := &unstructured.Unstructured{}
-		if err == nil {
-			err = yaml.UnmarshalStrict(bytes.TrimPrefix(one, []byte("---\n")), &o.Object)
-		}
-		if err != nil {
-			t.Fatalf("%v\n%s", err, one)
-		}
+	for _, o := range objects {
 		gvr := o.GroupVersionKind().GroupVersion().WithResource(strings.ToLower(o.GetKind()) + "s")
 		if _, err := client.Resource(gvr).Namespace(o.GetNamespace()).Create(t.Context(), o, metav1.CreateOptions{FieldValidation: "Strict"}); err != nil {
-			t.Fatalf("%v\n%s", err, one)
+			t.Fatalf("%v\n%v", err, o)
 		}
 	}
 }
@@ -162,11 +149,11 @@ func TestGeneratorsRights(t *testing.T) {
 			cfg := plan.Default()
 			cfg.Seed, cfg.RunID, cfg.Model, cfg.Rate, cfg.Duration = 1, "rights"+tc.name, plan.ModelOpen, 20, units.Duration(6*time.Second)
 			tc.change(&cfg.Load)
-			text, err := RBAC(ns, cfg.Load, []string{"Pod"})
+			objects, err := RBAC(ns, []plan.Load{cfg.Load}, []string{"Pod"})
 			if err != nil {
 				t.Fatal(err)
 			}
-			applied(t, env.Config, text)
+			applied(t, env.Config, objects)
 			defer forget(t, env.Config, ns)
 			as := rest.CopyConfig(env.Config)
 			as.Impersonate.UserName = "system:serviceaccount:" + ns + ":" + AccountLoad
@@ -257,17 +244,13 @@ func forget(t *testing.T, cfg *rest.Config, ns string) {
 
 // A watcher only lists and watches: in a cluster none elects a leader.
 func TestWatchersRights(t *testing.T) {
-	text, err := RBAC("x", plan.DefaultLoad(), []string{"Pod"})
+	objects, err := RBAC("x", []plan.Load{plan.DefaultLoad()}, []string{"Pod"})
 	if err != nil {
 		t.Fatal(err)
 	}
 	roles := 0
-	for one := range strings.SplitSeq(text, "---\n") {
-		var r rbacv1.ClusterRole
-		if err := yaml.Unmarshal([]byte(one), &r); err != nil {
-			t.Fatal(err)
-		}
-		if !strings.HasSuffix(r.Kind, "Role") || r.Name != AccountWatcher {
+	for _, r := range rolesOf(t, objects) {
+		if r.Name != AccountWatcher {
 			continue
 		}
 		roles++
@@ -283,7 +266,58 @@ func TestWatchersRights(t *testing.T) {
 }
 
 func TestRightsForUnknownKinds(t *testing.T) {
-	if _, err := RBAC("x", plan.DefaultLoad(), []string{"Pod", "Foo"}); !badinput.Is(err) {
+	if _, err := RBAC("x", []plan.Load{plan.DefaultLoad()}, []string{"Pod", "Foo"}); !badinput.Is(err) {
 		t.Errorf("got %v", err)
+	}
+}
+
+func rolesOf(t *testing.T, objects Rights) (all []rbacv1.ClusterRole) {
+	t.Helper()
+	for _, o := range objects {
+		var r rbacv1.ClusterRole
+		if !strings.HasSuffix(o.GetKind(), "Role") {
+			continue
+		}
+		if err := runtime.DefaultUnstructuredConverter.FromUnstructured(o.Object, &r); err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, r)
+	}
+	return all
+}
+
+// The rights for several loads are those for each of them: a small load may need what a large one does not.
+func TestRightsOfSeveralLoads(t *testing.T) {
+	plain, profile := plan.DefaultLoad(), plan.DefaultLoad()
+	profile.Profile = plan.ProfileServiceChurn
+	rights := func(loads ...plan.Load) map[string]bool {
+		t.Helper()
+		objects, err := RBAC("x", loads, []string{"Pod", "Deployment", "Pod"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		all := map[string]bool{}
+		for _, role := range rolesOf(t, objects) {
+			rules := map[string]bool{}
+			for _, r := range role.Rules {
+				rule := fmt.Sprint(r.APIGroups, r.Resources, r.ResourceNames)
+				if rules[rule] {
+					t.Errorf("%s %s has two rules for %s", role.Kind, role.Name, rule)
+				}
+				rules[rule] = true
+				for _, verb := range r.Verbs {
+					all[fmt.Sprint(role.Kind, role.Name, rule, verb)] = true
+				}
+			}
+		}
+		return all
+	}
+	want := rights(plain)
+	maps.Copy(want, rights(profile))
+	if d := cmp.Diff(want, rights(plain, profile)); d != "" {
+		t.Error(d)
+	}
+	if len(want) == len(rights(plain)) || len(want) == len(rights(profile)) {
+		t.Error("one of the loads needs nothing that the other does not: nothing was judged")
 	}
 }

@@ -6,25 +6,24 @@ import (
 	"os"
 
 	"github.com/watchbench/watchbench/internal/badinput"
+	"github.com/watchbench/watchbench/scenarios/history"
 )
 
 // Spec is one party as a Pod: what watchbench pod reads, as JSON.
 type Spec struct {
-	Kubeconfig, Context string
-	Namespace           string
-	Owner               string // the run, by its label on all that is made
-	Job                 string // the party's Indexed Job; made by the first stand-in that finds it missing
-	Index, Of           int    // this Pod of how many
-	Image               string // of the party
-	AgentImage          string // of watchbench; its agent is copied in by an init container
-	ServiceAccount      string // empty: none, and no token
-	CPU, Memory         string // limits and requests; empty: none
-	Argv, Env           []string
-	Dir                 string   // of the cell: an emptyDir at the same path, so that configurations hold unchanged
-	Files               []string // in Dir, uploaded before the start
-	Results             []string // in Dir, fetched after the party has ended
-	Ports               []int    // 127.0.0.1:p here leads to the same in the Pod
-	Agent               int      // local port that leads to the agent; 0: none
+	Kubeconfig     string
+	Namespace      string
+	Owner          string            // the run, by its label on all that is made
+	Job            string            // the party's Indexed Job; made by the first stand-in that finds it missing
+	Index, Of      int               // this Pod of how many
+	Image          string            // of the party
+	AgentImage     string            // of watchbench; its agent is copied in by an init container
+	ServiceAccount string            // empty: none, and no token
+	Limits         map[string]string // and requests, by resource
+	Argv, Env      []string
+	Dir            string   // of the cell: an emptyDir at the same path, so that configurations hold unchanged
+	Files          []string // in Dir, uploaded before the start
+	Results        []string // in Dir, fetched after the party has ended
 }
 
 // PhasePod is the first line that a stand-in says.
@@ -32,14 +31,14 @@ const PhasePod = "pod"
 
 // Placed is what the line of PhasePod says: where the party runs.
 type Placed struct {
-	Phase   string            `json:"phase"`
-	Name    string            `json:"name"`
-	IP      string            `json:"ip"`
-	Node    string            `json:"node"`
-	Image   string            `json:"image"`
-	ImageID string            `json:"imageID"` // with the digest
-	Limits  map[string]string `json:"limits"`  // by resource
+	Phase string      `json:"phase"`
+	Pod   history.Pod `json:"pod"`
+	IP    string      `json:"ip"`
+	Proxy string      `json:"proxy"` // URL here of an HTTP proxy whose requests go to the Pod's loopback
 }
+
+// AgentURL is the Pod's agent, through the proxy.
+const AgentURL = "http://127.0.0.1:" + agentPort
 
 // ExitLost is a stand-in's exit code if the Pod was evicted, killed for its memory, restarted, deleted or lost. The
 // last line on its standard error says which.

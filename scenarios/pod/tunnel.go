@@ -1,18 +1,19 @@
 package pod
 
 import (
+	"context"
 	"fmt"
 	"io"
+	"log"
 	"net"
 	"net/http"
+	"net/http/httputil"
 	"strconv"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/client-go/kubernetes"
-	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/portforward"
 	"k8s.io/client-go/transport/spdy"
 	"k8s.io/streaming/pkg/httpstream"
@@ -21,9 +22,8 @@ import (
 // tunnel is a way to the ports of a Pod through the API server. It is not client-go's PortForwarder, which gives up its
 // ports and all its connections when one of them is refused in the Pod, as those of a party that does not listen yet.
 type tunnel struct {
-	cfg            *rest.Config
-	client         kubernetes.Interface
-	namespace, pod string
+	at  *Place
+	pod string
 
 	mu   sync.Mutex // guards what follows; held while a connection is made
 	conn httpstream.Connection
@@ -44,13 +44,13 @@ func (t *tunnel) connectionLocked() (httpstream.Connection, error) {
 			return t.conn, nil
 		}
 	}
-	url := t.client.CoreV1().RESTClient().Post().Resource("pods").Namespace(t.namespace).Name(t.pod).
+	url := t.at.client.CoreV1().RESTClient().Post().Resource("pods").Namespace(t.at.namespace).Name(t.pod).
 		SubResource("portforward").URL()
-	sockets, err := portforward.NewSPDYOverWebsocketDialerForStreaming(url, t.cfg)
+	sockets, err := portforward.NewSPDYOverWebsocketDialerForStreaming(url, t.at.cfg)
 	if err != nil {
 		return nil, err
 	}
-	transport, upgrader, err := spdy.RoundTripperFor(t.cfg)
+	transport, upgrader, err := spdy.RoundTripperFor(t.at.cfg)
 	if err != nil {
 		return nil, err
 	}
@@ -66,8 +66,12 @@ func (t *tunnel) connectionLocked() (httpstream.Connection, error) {
 	return conn, nil
 }
 
-// open connects to a port. A refusal shows as the end of what is read.
-func (t *tunnel) open(port int) (net.Conn, error) {
+// dial connects to the port of an address in the Pod. A refusal shows as the end of what is read.
+func (t *tunnel) dial(_ context.Context, _, addr string) (net.Conn, error) {
+	_, port, err := net.SplitHostPort(addr)
+	if err != nil {
+		return nil, err
+	}
 	t.mu.Lock()
 	conn, err := t.connectionLocked()
 	t.next++
@@ -77,18 +81,17 @@ func (t *tunnel) open(port int) (net.Conn, error) {
 		return nil, err
 	}
 	headers := http.Header{}
-	headers.Set(corev1.PortHeader, strconv.Itoa(port))
+	headers.Set(corev1.PortHeader, port)
 	headers.Set(corev1.PortForwardRequestIDHeader, strconv.Itoa(id))
 	headers.Set(corev1.StreamType, corev1.StreamTypeError)
 	failure, err := conn.CreateStream(headers)
-	if err != nil {
-		_ = conn.Close()
-		return nil, err
+	var data httpstream.Stream
+	if err == nil {
+		_ = failure.Close()                                 // nothing is written to it
+		go func() { _, _ = io.Copy(io.Discard, failure) }() // ends with the connection; unread, it would hold up others
+		headers.Set(corev1.StreamType, corev1.StreamTypeData)
+		data, err = conn.CreateStream(headers)
 	}
-	_ = failure.Close()                                 // nothing is written to it
-	go func() { _, _ = io.Copy(io.Discard, failure) }() // ends with the connection; unread, it would hold up others
-	headers.Set(corev1.StreamType, corev1.StreamTypeData)
-	data, err := conn.CreateStream(headers)
 	if err != nil {
 		_ = conn.Close()
 		return nil, err
@@ -111,32 +114,21 @@ func (t *tunnel) reset() {
 	}
 }
 
-// serve passes connections to the listener on to a port of the Pod, until the listener is closed.
-func (t *tunnel) serve(listener net.Listener, port int) {
-	var passing sync.WaitGroup
-	defer passing.Wait()
-	for {
-		local, err := listener.Accept()
-		if err != nil {
-			return
-		}
-		passing.Go(func() {
-			defer local.Close()
-			remote, err := t.open(port)
-			if err != nil {
-				return // as a refusal
-			}
-			defer remote.Close()
-			var up sync.WaitGroup
-			up.Go(func() {
-				_, _ = io.Copy(remote, local)
-				_ = remote.(*stream).Stream.Close() // of this direction
-			})
-			_, _ = io.Copy(local, remote)
-			_ = local.Close() // a peer that has ended reads nothing more
-			up.Wait()
-		})
+// proxy serves an HTTP proxy on a port here, through which clients ask the ports of the Pod as their own machine's.
+func (t *tunnel) proxy(through http.RoundTripper) (url string, stop func(), err error) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return "", nil, fmt.Errorf("listen for requests to the Pod %s: %w", t.pod, err)
 	}
+	server := &http.Server{ReadHeaderTimeout: askTimeout, Handler: &httputil.ReverseProxy{Transport: through,
+		Rewrite:  func(*httputil.ProxyRequest) {}, // it has the whole URL
+		ErrorLog: log.New(io.Discard, "", 0)}}     // whoever asked sees it
+	var serving sync.WaitGroup
+	serving.Go(func() { _ = server.Serve(listener) }) // ends with Close
+	return "http://" + listener.Addr().String(), func() {
+		_ = server.Close()
+		serving.Wait()
+	}, nil
 }
 
 // stream is one connection in a tunnel.

@@ -1,88 +1,67 @@
 package pod
 
 import (
+	"context"
+	"encoding/json"
+	"net/http"
 	"os"
-	"strconv"
-	"strings"
 	"time"
 
 	"github.com/prometheus/procfs"
 
 	"github.com/watchbench/watchbench/internal/procstat"
+	"github.com/watchbench/watchbench/scenarios/history"
 )
 
-// Usage is what a party has used so far, as its agent answers GET /usage. What cannot be read is -1.
+// Usage is what a Pod has used so far, as its agent answers GET /usage. What cannot be read is nil, or -1.
 type Usage struct {
-	Time int64 // ns, the Pod's clock
-	// The party's process, by internal/procstat. After its end CPU time and bytes are the last, memory is 0.
-	CPUSeconds, RSSBytes, RSSHighestBytes, Read, Written float64
-	// The container's cgroup.
-	Throttled        int64 // periods
-	ThrottledSeconds float64
-	OOMKills         int64
-	Received, Sent   float64 // bytes of the Pod's network without loopback
+	Time             int64        // ns, the Pod's clock
+	Use              *history.Use // of the party's process, while it runs
+	history.PodState              // the agent does not know Ahead and Within
 }
 
-// process fills in what procstat says of the party.
-func (u *Usage) process(p *procstat.Process) {
-	u.CPUSeconds, u.RSSBytes, u.RSSHighestBytes, u.Read, u.Written = -1, -1, -1, -1, -1
+// Ask reads the usage of a Pod once, through its proxy, and its clock.
+func Ask(ctx context.Context, proxied *http.Client) (u Usage, err error) {
+	began := time.Now()
+	err = (&agentClient{proxied}).once(ctx, http.MethodGet, "/usage", nil, nil, func(r *http.Response) error {
+		return json.NewDecoder(r.Body).Decode(&u)
+	})
+	took := time.Since(began).Nanoseconds()
+	u.Ahead, u.Within = u.Time-(began.UnixNano()+took/2), took/2
+	return u, err
+}
+
+// UseOf reads a process's use so far; not ok if there is no process, or it cannot be read.
+func UseOf(p *procstat.Process) (use history.Use, ok bool) {
 	if p == nil {
-		return
+		return use, false
 	}
-	if got, err := p.Usage(); err == nil {
-		u.CPUSeconds, u.RSSBytes, u.RSSHighestBytes = got.CPU.Seconds(), float64(got.RSS), float64(got.RSSHighest)
-		u.Read, u.Written = float64(got.Read), float64(got.Written)
-	}
+	u, err := p.Usage()
+	return history.Use{CPUSeconds: u.CPU.Seconds(), RSSBytes: float64(u.RSS), RSSHighestBytes: float64(u.RSSHighest),
+		Read: float64(u.Read), Written: float64(u.Written)}, err == nil
 }
 
 // cgroupRoot is where a container sees its own.
 const cgroupRoot = "/sys/fs/cgroup"
 
-// container fills in what the kernel says of the Pod and of its container, whose cgroup is at root.
-func (u *Usage) container(root string) {
-	u.Time = time.Now().UnixNano()
+// container reads the kernel's counters of the Pod and of its container, whose cgroup is at root.
+func container(root string) (s history.PodState) {
 	cpu, second := root+"/cpu.stat", 1e6
 	if _, err := os.Stat(cpu); err != nil { // version 1
 		cpu, second = root+"/cpu/cpu.stat", 1e9
 	}
-	u.Throttled, u.ThrottledSeconds = int64(counter(cpu, "nr_throttled")), -1
-	if t := max(counter(cpu, "throttled_usec"), counter(cpu, "throttled_time")); t >= 0 {
-		u.ThrottledSeconds = t / second
+	s.Throttled, s.ThrottledSeconds = int64(procstat.Counter(cpu, "nr_throttled")), -1
+	if t := max(procstat.Counter(cpu, "throttled_usec"), procstat.Counter(cpu, "throttled_time")); t >= 0 {
+		s.ThrottledSeconds = t / second
 	}
-	u.OOMKills = int64(max(counter(root+"/memory.events", "oom_kill"),
-		counter(root+"/memory/memory.oom_control", "oom_kill")))
-	u.Received, u.Sent = network()
-}
-
-func network() (received, sent float64) {
-	self, err := procfs.Self()
-	if err != nil {
-		return -1, -1
-	}
-	devices, err := self.NetDev()
-	if err != nil {
-		return -1, -1
-	}
-	for name, d := range devices {
-		if name != "lo" {
-			received, sent = received+float64(d.RxBytes), sent+float64(d.TxBytes)
+	s.OOMKills = int64(max(procstat.Counter(root+"/memory.events", "oom_kill"),
+		procstat.Counter(root+"/memory/memory.oom_control", "oom_kill")))
+	s.Received, s.Sent = -1, -1
+	if self, err := procfs.Self(); err == nil {
+		if devices, err := self.NetDev(); err == nil {
+			all, loopback := devices.Total(), devices["lo"]
+			s.Received, s.Sent = float64(all.RxBytes-loopback.RxBytes), float64(all.TxBytes-loopback.TxBytes)
 		}
 	}
-	return received, sent
-}
-
-// counter is of a file of lines "name number"; -1 if it cannot be read.
-func counter(path, name string) float64 {
-	text, err := os.ReadFile(path)
-	if err != nil {
-		return -1
-	}
-	for line := range strings.Lines(string(text)) {
-		if value, ok := strings.CutPrefix(line, name+" "); ok {
-			if n, err := strconv.ParseFloat(strings.TrimSpace(value), 64); err == nil {
-				return n
-			}
-		}
-	}
-	return -1
+	return s
 }

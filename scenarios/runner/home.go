@@ -2,16 +2,13 @@ package runner
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/yaml"
 
 	"github.com/watchbench/watchbench/loadgen/plan"
 	"github.com/watchbench/watchbench/reports/result"
@@ -26,8 +23,7 @@ type InCluster struct {
 	Namespace string // of the Pods
 	Registry  string // of the images; empty: the nodes have them
 	Tag       string
-	// CPU and Memory are limits and requests of each Pod; empty: none.
-	CPU, Memory string
+	Limits    map[string]string // and requests of each Pod, by resource
 }
 
 // Image is the name of a program's image.
@@ -52,17 +48,7 @@ func (o *InCluster) environment() *result.Pods {
 	if o == nil {
 		return nil
 	}
-	p := &result.Pods{Namespace: o.Namespace, Registry: o.Registry, Tag: o.Tag}
-	for name, limit := range map[string]string{"cpu": o.CPU, "memory": o.Memory} {
-		if limit == "" {
-			continue
-		}
-		if p.Limits == nil {
-			p.Limits = map[string]string{}
-		}
-		p.Limits[name] = limit
-	}
-	return p
+	return &result.Pods{Namespace: o.Namespace, Registry: o.Registry, Tag: o.Tag, Limits: o.Limits}
 }
 
 // podsOf starts the parties of a cell; nil: on this machine.
@@ -141,18 +127,21 @@ func (r *Runner) moveIn(ctx context.Context) error {
 	}
 	run := "watchbench-" + r.short
 	pods := &party.Pods{Bench: r.opts.Binaries.Bench, Image: o.Image, Run: run, Cell: r.dir, All: pod.Spec{
-		Kubeconfig: r.cluster.Kubeconfig, Namespace: o.Namespace, Owner: run, CPU: o.CPU, Memory: o.Memory}}
+		Kubeconfig: r.cluster.Kubeconfig, Namespace: o.Namespace, Owner: run, Limits: o.Limits}}
 	r.progress.Line("trying whether the cluster runs the Pods in namespace " + o.Namespace)
-	if err := pod.Preflight(ctx, cfg, o.Namespace, pods.Trials()...); err != nil {
+	at, err := pod.NewPlace(cfg, o.Namespace)
+	if err == nil {
+		err = at.Preflight(ctx, pods.Trials()...)
+	}
+	if err != nil {
 		return err
 	}
-	r.home = &home{client: api, pods: pods,
-		clean: func(ctx context.Context) error { return pod.Clean(ctx, cfg, o.Namespace, run) }}
+	r.home = &home{client: api, pods: pods, clean: func(ctx context.Context) error { return at.Clean(ctx, run) }}
 	return nil
 }
 
-// RBAC prints what the runs of scenarios need in a cluster, for kubectl apply.
-func (o *InCluster) RBAC(files ...*spec.File) (text string, err error) {
+// RBAC is what the runs of scenarios need in a cluster.
+func (o *InCluster) RBAC(files ...*spec.File) (pod.Rights, error) {
 	kinds := []string{"Namespace"} // no list keeps it out
 	var loads []plan.Load
 	for _, f := range files {
@@ -160,31 +149,19 @@ func (o *InCluster) RBAC(files ...*spec.File) (text string, err error) {
 			kinds, loads = append(kinds, c.Scenario.Kinds()...), append(loads, c.Scenario.Load.Load)
 		}
 	}
-	slices.Sort(kinds)
-	kinds = slices.Compact(kinds)
-	for _, l := range loads { // each includes what the smaller ones have
-		one, e := pod.RBAC(o.Namespace, l, kinds)
-		if err = errors.Join(err, e); len(one) > len(text) {
-			text = one
-		}
-	}
-	return text, err
+	return pod.RBAC(o.Namespace, loads, kinds)
 }
 
 // grant makes namespace, accounts and rights in a cluster that goes away with the run.
 func (r *Runner) grant(ctx context.Context, c client.Client) error {
-	text, err := r.opts.InCluster.RBAC(r.opts.Scenario)
-	if err != nil {
-		return err
+	rights, err := r.opts.InCluster.RBAC(r.opts.Scenario)
+	for _, o := range rights {
+		if err == nil {
+			err = c.Create(ctx, o)
+		}
 	}
-	for _, one := range strings.Split(strings.TrimPrefix(text, "---\n"), "\n---\n") {
-		var o unstructured.Unstructured
-		if err = yaml.Unmarshal([]byte(one), &o.Object); err == nil {
-			err = c.Create(ctx, &o)
-		}
-		if err != nil {
-			return fmt.Errorf("grant the run's rights: %w", err)
-		}
+	if err != nil {
+		return fmt.Errorf("grant the run's rights: %w", err)
 	}
 	return nil
 }

@@ -137,12 +137,11 @@ func (c *cell) readPods(ctx context.Context, into func(*history.Pod) *history.Po
 			continue
 		}
 		i := 0
-		for i < len(c.record.Pods) && c.record.Pods[i].Name != at.Name {
+		for i < len(c.record.Pods) && c.record.Pods[i].Name != at.Pod.Name {
 			i++
 		}
-		if i == len(c.record.Pods) {
-			c.record.Pods = append(c.record.Pods, history.Pod{Party: p.party, Name: at.Name, Node: at.Node, Image: at.Image,
-				ImageID: at.ImageID, Limits: at.Limits})
+		if at.Pod.Party = p.party; i == len(c.record.Pods) {
+			c.record.Pods = append(c.record.Pods, at.Pod)
 		}
 		var err error
 		if *into(&c.record.Pods[i]), err = p.PodState(ctx); err != nil {

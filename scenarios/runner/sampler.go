@@ -11,7 +11,7 @@ import (
 	"github.com/watchbench/watchbench/internal/metric"
 	"github.com/watchbench/watchbench/internal/procstat"
 	"github.com/watchbench/watchbench/scenarios/history"
-	"github.com/watchbench/watchbench/scenarios/party"
+	"github.com/watchbench/watchbench/scenarios/pod"
 )
 
 // samplePeriod is short enough to show a drain of a few seconds, and costs less than 1 % of a CPU.
@@ -36,7 +36,7 @@ type metered interface {
 // local reads a process of this machine.
 func local(pid int) reading {
 	p, _ := procstat.Open(pid) // nil is unknown
-	return func(context.Context) (history.Use, bool) { return party.LocalUse(p) }
+	return func(context.Context) (history.Use, bool) { return pod.UseOf(p) }
 }
 
 // sampler reads all parties periodically, from outside; the watcher only on request, as answers cost it CPU.
