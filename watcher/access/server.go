@@ -1,6 +1,7 @@
 package access
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -62,9 +63,7 @@ func NewServer(ctx context.Context, c Config, s ServerSettings) (*Server, error)
 	if err := c.Validate(); err != nil {
 		return nil, err
 	}
-	if s.Logger == nil {
-		s.Logger = slog.New(slog.DiscardHandler)
-	}
+	s.Logger = cmp.Or(s.Logger, slog.New(slog.DiscardHandler))
 	_, unguarded := s.Guard.(open)
 	if unguarded != (c.Authentication == None) {
 		return nil, fmt.Errorf("authentication: %s, and the guard is another's", c.Authentication)

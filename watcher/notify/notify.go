@@ -1,6 +1,7 @@
 package notify
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -46,12 +47,7 @@ func New(c Config, s Settings) (*Notifier, error) {
 	if err := c.Validate(); err != nil {
 		return nil, err
 	}
-	if s.Kinds == nil {
-		return nil, errors.New("notify: settings have no Kinds: want what opens a kind")
-	}
-	if s.Logger == nil {
-		s.Logger = slog.New(slog.DiscardHandler)
-	}
+	s.Logger = cmp.Or(s.Logger, slog.New(slog.DiscardHandler))
 	n := &Notifier{drain: time.Duration(c.DrainTimeout)}
 	m := newMetrics()
 	for i, sub := range c.Subscriptions {

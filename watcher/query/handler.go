@@ -1,6 +1,7 @@
 package query
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -72,9 +73,7 @@ func New(c Config, s Settings) (*Handler, error) {
 	if s.Kinds == nil || s.Guard == nil {
 		return nil, errors.New("query: Settings without Kinds or Guard")
 	}
-	if s.Logger == nil {
-		s.Logger = slog.Default()
-	}
+	s.Logger = cmp.Or(s.Logger, slog.Default())
 	if s.Version == nil {
 		s.Version = func() string { return "" }
 	}

@@ -1,6 +1,7 @@
 package watches
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -69,12 +70,7 @@ func New(c Config, s Settings) (*Watches, error) {
 	if err := c.Validate(); err != nil {
 		return nil, err
 	}
-	if s.Client == nil {
-		return nil, errors.New("watches: settings have no Client: want how to reach the apiserver")
-	}
-	if s.Logger == nil {
-		s.Logger = slog.New(slog.DiscardHandler)
-	}
+	s.Logger = cmp.Or(s.Logger, slog.New(slog.DiscardHandler))
 	w := &Watches{
 		config: c, collected: s.Collected, ending: make(chan struct{}), pace: make(chan *lifecycle.Work, 1),
 		soon: make(chan struct{}, 1), full: make(chan struct{}, 1), pins: map[GVR]*bool{},
@@ -147,18 +143,11 @@ func (w *Watches) Run(ctx context.Context) error {
 // NotFound has a token when a list or watch was answered with 404, or somebody asked for a kind that is not known.
 func (w *Watches) NotFound() <-chan struct{} { return w.soon }
 
-func signal(c chan struct{}) {
-	select {
-	case c <- struct{}{}:
-	default:
-	}
-}
-
 func (w *Watches) forward(ctx context.Context) {
 	for {
 		select {
 		case <-w.own.NotFound():
-			signal(w.soon)
+			lifecycle.Signal(w.soon)
 		case <-ctx.Done():
 			return
 		}
