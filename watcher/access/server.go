@@ -123,7 +123,7 @@ func serverTLS(c Config, log *slog.Logger) (*tls.Config, error) {
 	}
 	protocols := []string{"h2", "http/1.1"}
 	load := func() (*tls.Config, error) {
-		cert, err := setting.Pair(c.CertFile, c.KeyFile)
+		cert, err := setting.Pair(c.CertFile, c.KeyFile, "")
 		if err != nil {
 			return nil, fmt.Errorf("certFile, keyFile: %w", err)
 		}

@@ -2,7 +2,6 @@ package relation
 
 import (
 	"context"
-	"errors"
 
 	"github.com/watchbench/watchbench/watcher/access"
 	"github.com/watchbench/watchbench/watcher/watches"
@@ -35,9 +34,6 @@ type Relations struct {
 func New(c Config, s Settings) (*Relations, error) {
 	if err := c.Validate(); err != nil {
 		return nil, err
-	}
-	if s.Kinds == nil || s.Guard == nil {
-		return nil, errors.New("relation: Settings need Kinds and Guard")
 	}
 	if s.Followed == nil {
 		s.Followed = func() []watches.GVR { return nil }
