@@ -27,18 +27,14 @@ const (
 )
 
 // Tune sets the Go runtime for a process that is a watcher and nothing else. The
-// environment variables GOMAXPROCS, GOGC and GOMEMLIMIT override it. Without profiles the runtime keeps no account of
-// what allocates, which takes some 1.5 MiB.
-func Tune(log *slog.Logger, profiles bool) {
+// environment variables GOMAXPROCS, GOGC and GOMEMLIMIT override it.
+func Tune(log *slog.Logger) {
 	limitMemory(log, memlimit.FromCgroup)
 	if os.Getenv("GOMAXPROCS") == "" {
 		runtime.GOMAXPROCS(processors)
 	}
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(gcPercent)
-	}
-	if !profiles {
-		runtime.MemProfileRate = 0
 	}
 }
 

@@ -57,7 +57,7 @@ func audit(args []string, out io.Writer) int {
 	defer stop()
 	context.AfterFunc(ctx, stop)
 	log := watcher.NewLogger(os.Stderr, cfg.Verbosity)
-	watcher.Tune(log, false)
+	watcher.Tune(log)
 	a, err := watcher.Audit(ctx, cfg, filter, *wait, log)
 	if input, ok := errors.AsType[*watcher.InputError](err); ok {
 		return fail(exitBadInput, input.In(f.File))

@@ -81,7 +81,7 @@ func run(args []string) int {
 	signal.Notify(hangup, syscall.SIGHUP)
 	defer signal.Stop(hangup)
 
-	watcher.Tune(log, cfg.DebugMode)
+	watcher.Tune(log)
 	w, err := watcher.New(cfg, filter, watcher.Settings{Logger: log})
 	if err == nil {
 		err = runReloading(ctx, w, hangup, func() (config.Config, config.Filter, error) {

@@ -75,7 +75,7 @@ func run(args []string) int {
 	}
 	kube.QPS, kube.UserAgent = -1, "watchlegacy"
 	log := watcher.NewLogger(os.Stderr, cfg.Verbosity)
-	watcher.Tune(log, cfg.DebugMode)
+	watcher.Tune(log)
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGQUIT)
 	defer stop()
 	if err := imitate(ctx, cfg, filter, kube, log); err != nil {
