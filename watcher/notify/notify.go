@@ -55,10 +55,7 @@ func New(c Config, s Settings) (*Notifier, error) {
 			return nil, fmt.Errorf("subscriptions[%d]: %w", i, err)
 		}
 	}
-	if err := m.register(s.Registry); err != nil {
-		return nil, fmt.Errorf("register the metrics of notifications: %w", err)
-	}
-	return n, nil
+	return n, m.register(s.Registry)
 }
 
 func (n *Notifier) add(c Subscription, s Settings, m *metrics) error {

@@ -78,10 +78,7 @@ func New(c Config, s Settings) (*Pipeline, error) {
 	p.lanes.Store(&map[string]*lane{})
 	p.closing, p.close = context.WithCancel(context.Background())
 	p.sending, p.cut = context.WithCancel(context.Background())
-	if err := meter.Register(s.Registry, newCollector(p)); err != nil {
-		return nil, fmt.Errorf("pipeline: registering metrics: %w", err)
-	}
-	return p, nil
+	return p, meter.Register(s.Registry, newCollector(p))
 }
 
 // now is the queues' clock: nanoseconds since New, monotonic.

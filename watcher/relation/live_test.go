@@ -81,7 +81,7 @@ func TestLive(t *testing.T) {
 			t.Error(err)
 		}
 	}()
-	r := must(relation.New(relation.Default(), relation.Settings{Kinds: followed, Guard: &guard{}}))
+	r := must(relation.New(relation.Default(), relation.Settings{Kinds: followed, Guard: &guard{}, Followed: func() []watches.GVR { return nil }}))
 	get := func(query string) *relation.Answer {
 		t.Helper()
 		values := must(url.ParseQuery(query))

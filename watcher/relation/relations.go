@@ -19,7 +19,7 @@ type Kinds interface {
 // Settings are passed by code.
 type Settings struct {
 	Kinds Kinds
-	// Followed returns what is followed already; nil: nothing.
+	// Followed returns what is followed already.
 	Followed func() []watches.GVR
 	Guard    access.Guard
 }
@@ -34,9 +34,6 @@ type Relations struct {
 func New(c Config, s Settings) (*Relations, error) {
 	if err := c.Validate(); err != nil {
 		return nil, err
-	}
-	if s.Followed == nil {
-		s.Followed = func() []watches.GVR { return nil }
 	}
 	return &Relations{c, s}, nil
 }

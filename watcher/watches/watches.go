@@ -98,10 +98,7 @@ func New(c Config, s Settings) (*Watches, error) {
 		w.endUnserved()
 		return pause
 	})
-	if err := w.register(s.Registry); err != nil {
-		return nil, fmt.Errorf("watches: %w", err)
-	}
-	return w, nil
+	return w, w.register(s.Registry)
 }
 
 // Run follows what is asked for until ctx ends, and returns nil after all its goroutines
