@@ -24,6 +24,7 @@ const (
 	alertRepairing      = "K8sWatchSynchronizerRepairing"
 	alertLeaderFlapping = "K8sWatchLeaderFlapping"
 	alertNoLeader       = "K8sWatchNoLeader"
+	alertShardNotHeld   = "K8sWatchShardNotHeld"
 	alertMemoryGrowth   = "K8sWatchMemoryGrowth"
 	alertStorageDown    = "K8sWatchStorageDown"
 	alertWatcherDown    = "K8sWatchDown"
@@ -66,6 +67,12 @@ var conditions = map[string][]samples{
 		{metric.Leading, `replica="b"`, "0+0x180", "0+0x180", "1+0x180"},
 		{metric.StorageUp, `endpoint="a"`, "0+0x180", "1+0x180", "1+0x180"}, // a standby does not look
 	},
+	alertShardNotHeld: {
+		{metric.ShardsHeld, `replica="a"`, "2+0x180", "2+0x180", "2+0x180"},
+		{metric.ShardsHeld, `replica="b"`, "1+0x180", "2+0x180", "1+0x90 2+0x90"},
+		{metric.Shards, `replica="a"`, "4+0x180", "4+0x180", "4+0x180"},
+		{metric.Shards, `replica="b"`, "4+0x180", "6+0x180", "4+0x180"}, // a new replica waits for the old ones
+	},
 	alertMemoryGrowth: {
 		{metric.ProcessMemory, "", "209715200+0x150 325058560+0x50", "209715200+0x150 304087040+0x50", "20971520+0x150 62914560+0x50"},
 		{metric.ProcessStart, "", "0+0x180", "0+0x180", "0+0x180"},
@@ -87,7 +94,7 @@ type promtoolTest struct {
 func TestAlerts(t *testing.T) {
 	promtool, err := exec.LookPath("promtool")
 	if err != nil {
-		t.Skip("SKIPPED: no promtool in PATH (Debian's package dashboards has it): the rules are not evaluated")
+		t.Skip("SKIPPED: no promtool in PATH (Debian's package prometheus has it): the rules are not evaluated")
 	}
 	file, err := filepath.Abs(filepath.Join("prometheus", rulesFile))
 	if err != nil {

@@ -140,7 +140,7 @@ func (s *server) rulesWork(t *testing.T) {
 }
 
 // ofShards are exported with shards only, as package watcher's TestShards checks.
-var ofShards = []string{metric.ShardsHeld, metric.ServerSharded}
+var ofShards = []string{metric.Shards, metric.ShardsHeld, metric.ServerSharded}
 
 // compare reports metrics that the processes export and docs/metrics.md lacks, and the other way round.
 func (s *server) compare(t *testing.T, targets []scrapeTarget) {

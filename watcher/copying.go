@@ -27,7 +27,7 @@ type copying struct {
 	beside       []lifecycle.Stage          // what runs for netservice
 
 	settled func() bool // reports whether the watcher as a whole is ready
-	start   start
+	start   *start
 	started chan struct{} // closed when it is known what there is to collect
 }
 
@@ -37,7 +37,7 @@ func newCopying(w wanted, p *platform, kube *rest.Config, above *collector.Colle
 	log *slog.Logger) (*copying, error) {
 	c := &copying{
 		platform: p, owners: &owners{since: map[object.Key]time.Time{}},
-		start: start{log: log}, started: make(chan struct{}),
+		start: &start{log: log}, started: make(chan struct{}),
 	}
 	var err error
 	send := &sender{storage: p.storage, owners: c.owners, unnamed: c.unnamed, byUID: w.byUID()}

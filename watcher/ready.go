@@ -5,7 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/watchbench/watchbench/internal/lifecycle"
@@ -38,8 +38,8 @@ func (c *copying) ready(lost []error, waiting []string) error {
 	select {
 	case <-c.started:
 	default:
-		if err := c.start.trouble(); err != nil {
-			return fmt.Errorf("not started: %w", err)
+		if err := c.start.err.Load(); err != nil {
+			return fmt.Errorf("not started: %w", *err)
 		}
 		return errors.New("not started")
 	}
@@ -90,27 +90,13 @@ const (
 
 type start struct {
 	log *slog.Logger
-
-	mu  sync.Mutex
-	err error // guarded by mu; why it waits, nil while it waits for nothing
-}
-
-func (s *start) trouble() error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.err
-}
-
-func (s *start) note(err error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.err = err
+	err atomic.Pointer[error] // why it waits, nil while it waits for nothing
 }
 
 // await tries until it succeeds or ctx ends: during an outage a process that ended would
 // only have to be started again. A wrong configuration is an error, key its place.
 func (s *start) await(ctx context.Context, key, waits string, try func() error) error {
-	defer s.note(nil)
+	defer s.err.Store(nil)
 	var said, since time.Time
 	for pause := startPause; ; pause = min(2*pause, maxStartPause) {
 		err := try()
@@ -126,7 +112,7 @@ func (s *start) await(ctx context.Context, key, waits string, try func() error) 
 		if untrusted(err) {
 			return &InputError{Key: key, Err: err}
 		}
-		s.note(err)
+		s.err.Store(&err)
 		if now := time.Now(); now.Sub(said) >= startSays {
 			if said.IsZero() {
 				since = now

@@ -19,6 +19,7 @@ import (
 	"github.com/watchbench/watchbench/watcher/collector"
 	"github.com/watchbench/watchbench/watcher/config"
 	"github.com/watchbench/watchbench/watcher/leader"
+	"github.com/watchbench/watchbench/watcher/object"
 	"github.com/watchbench/watchbench/watcher/pipeline"
 )
 
@@ -51,6 +52,9 @@ func newSharing(w wanted, set Settings, kube *rest.Config) (*sharing, error) {
 	}
 	owners := w.collector(nil)
 	owners.Metadata = true
+	for _, field := range []string{"labels", "annotations", "creationTimestamp", "generation"} { // who owns them is enough
+		owners.Masks = append(owners.Masks, object.Mask{Kind: kindReplicaSet, Path: []string{"metadata", field}})
+	}
 	s.owners, err = collector.New(owners, collector.Settings{Client: kube, Sink: collector.Discard, Logger: set.Logger,
 		First: s.ownersListed})
 	if err != nil {

@@ -327,7 +327,7 @@ func TestShards(t *testing.T) {
 	controller := true
 	for i := range 12 {
 		rs := &appsv1.ReplicaSet{
-			ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprint("web-", i), OwnerReferences: []metav1.OwnerReference{{
+			ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprint("web-", i), Labels: map[string]string{"app": "web"}, OwnerReferences: []metav1.OwnerReference{{
 				APIVersion: "apps/v1", Kind: "Deployment", Name: fmt.Sprint("deployment-", i), UID: "1", Controller: &controller}}},
 			Spec: appsv1.ReplicaSetSpec{
 				Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": "web"}},
@@ -404,6 +404,16 @@ func TestShards(t *testing.T) {
 		}
 		return true
 	})
+	for _, w := range []*Watcher{a, b} {
+		rs, is := w.sharing.owners.Get(object.Key{Kind: kindReplicaSet, Namespace: ns, Name: "web-0"})
+		if !is || strings.Contains(string(rs.JSON()), `"labels"`) {
+			t.Errorf("of an owner %v is kept, want nothing but who owns it", rs)
+		}
+		text, err := exposition(w.gatherer())
+		if err != nil || !strings.Contains(string(text), "\n"+metric.Shards+" 4\n") {
+			t.Errorf("no number of shards, %v", err)
+		}
+	}
 	for _, w := range []*Watcher{a, b} { // all, though each has half
 		list := httptest.NewRecorder()
 		w.resources.handler.ServeHTTP(list, httptest.NewRequest(http.MethodGet, "http://localhost/api/v1/namespaces/"+ns+"/pods", nil))

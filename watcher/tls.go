@@ -3,15 +3,12 @@ package watcher
 import (
 	"context"
 	"crypto/tls"
-	"crypto/x509"
-	"encoding/pem"
 	"fmt"
 	"log/slog"
 	"net"
 	"net/http"
 	"time"
 
-	"github.com/watchbench/watchbench/internal/userfile"
 	"github.com/watchbench/watchbench/watcher/config"
 	"github.com/watchbench/watchbench/watcher/setting"
 )
@@ -44,7 +41,7 @@ func clientTLS(key string, f config.TLS, skipVerify bool) (func() (*tls.Config, 
 			}
 		}
 		if f.CertFile != "" || f.KeyFile != "" {
-			cert, err := keyPair(f)
+			cert, err := setting.Pair(f.CertFile, f.KeyFile, f.Password)
 			if err != nil {
 				return nil, fmt.Errorf("%s.cert-file, %s.key-file: %w", key, key, err)
 			}
@@ -54,36 +51,6 @@ func clientTLS(key string, f config.TLS, skipVerify bool) (func() (*tls.Config, 
 	}
 	_, err := load()
 	return load, err
-}
-
-// keyPair reads a certificate and its key, which may be encrypted as the original's may:
-// in PEM itself (RFC 1423).
-func keyPair(f config.TLS) (tls.Certificate, error) {
-	cert, err := userfile.ReadFile(f.CertFile)
-	if err != nil {
-		return tls.Certificate{}, err
-	}
-	key, err := userfile.ReadFile(f.KeyFile)
-	if err != nil {
-		return tls.Certificate{}, err
-	}
-	switch block, _ := pem.Decode(key); {
-	case block == nil:
-	case block.Type == "ENCRYPTED PRIVATE KEY":
-		return tls.Certificate{}, fmt.Errorf("%s is encrypted as PKCS #8, which is not supported: "+
-			"write it again with openssl rsa -traditional -aes256", f.KeyFile)
-	case x509.IsEncryptedPEMBlock(block): //nolint:staticcheck // insecure by design, and what is in use
-		plain, err := x509.DecryptPEMBlock(block, []byte(f.Password)) //nolint:staticcheck // the same
-		var pair tls.Certificate
-		if err == nil { // one wrong password in 256 decrypts to something that is not a key
-			pair, err = tls.X509KeyPair(cert, pem.EncodeToMemory(&pem.Block{Type: block.Type, Bytes: plain}))
-		}
-		if err != nil {
-			return tls.Certificate{}, fmt.Errorf("decrypt %s with the password: %w", f.KeyFile, err)
-		}
-		return pair, nil
-	}
-	return tls.X509KeyPair(cert, key)
 }
 
 // httpClient reads what load reads for each new connection.
@@ -111,7 +78,7 @@ func serverTLS(c config.Config, log *slog.Logger) (*tls.Config, error) {
 		return nil, nil
 	}
 	load := func() (*tls.Config, error) {
-		cert, err := setting.Pair(c.ServerCertFile, c.ServerKeyFile)
+		cert, err := setting.Pair(c.ServerCertFile, c.ServerKeyFile, "")
 		if err != nil {
 			return nil, fmt.Errorf("server_cert_file, server_key_file: %w", err)
 		}

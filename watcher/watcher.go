@@ -1,6 +1,7 @@
 package watcher
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -77,9 +78,7 @@ type Watcher struct {
 
 // New checks everything that can be checked without talking to anybody, and makes all parts.
 func New(cfg config.Config, filter config.Filter, s Settings) (*Watcher, error) {
-	if s.Logger == nil {
-		s.Logger = slog.New(slog.DiscardHandler)
-	}
+	s.Logger = cmp.Or(s.Logger, slog.New(slog.DiscardHandler))
 	if cfg.Port != 0 && cfg.Port == cfg.MetricPort {
 		return nil, &InputError{Key: "metric_port",
 			Err: fmt.Errorf("%d is the port of health, too (key port): health and metrics need a port each", cfg.Port)}
@@ -157,7 +156,10 @@ func (w wanted) election() (leader.Config, error) {
 // register exports what is led: shards where there are some, else 1 or 0.
 func (w *Watcher) register(led func() int, refused func() uint64) error {
 	if w.sharing != nil {
-		if err := meter.Register(w.registry, prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: metric.ShardsHeld,
+		all := prometheus.NewGauge(prometheus.GaugeOpts{Name: metric.Shards,
+			Help: "Shards that the replicas divide among them."})
+		all.Set(float64(w.cfg.Shards))
+		if err := meter.Register(w.registry, all, prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: metric.ShardsHeld,
 			Help: "Shards that this replica holds."}, func() float64 { return float64(led()) })); err != nil {
 			return err
 		}
@@ -213,7 +215,8 @@ func (w *Watcher) Run(ctx context.Context) error {
 
 // discover keeps up with what the cluster serves, for the resource watcher and for what is copied.
 func (w *Watcher) discover(ctx context.Context) error {
-	return w.copying.served.lookout.Run(ctx, w.copying.collector.NotFound(), w.resources.watches.NotFound())
+	notFound := append(w.resources.watches.NotFound(), w.copying.collector.NotFound())
+	return w.copying.served.lookout.Run(ctx, notFound...)
 }
 
 // lead works at once or, with leader election, while this replica leads.

@@ -98,6 +98,14 @@ func Hurry(ctx context.Context) context.Context {
 	return context.Background()
 }
 
+// Signal puts a token into a channel of size 1: one says as much as several.
+func Signal(to chan<- struct{}) {
+	select {
+	case to <- struct{}{}:
+	default:
+	}
+}
+
 // Pause waits for d. It returns early with ctx's cause when ctx ends, also where d is
 // not positive.
 func Pause(ctx context.Context, d time.Duration) error {

@@ -1,6 +1,7 @@
 package access
 
 import (
+	"cmp"
 	"context"
 	"crypto/hmac"
 	"crypto/rand"
@@ -66,9 +67,7 @@ func New(c Config, s Settings) (Guard, error) {
 	if c.Authentication == None {
 		return Open(), nil
 	}
-	if s.Logger == nil {
-		s.Logger = slog.New(slog.DiscardHandler)
-	}
+	s.Logger = cmp.Or(s.Logger, slog.New(slog.DiscardHandler))
 	kube := rest.CopyConfig(s.Kube)
 	kube.Timeout = 0 // each review has its own
 	client, base, err := call.APIServer(kube)

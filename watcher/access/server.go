@@ -1,6 +1,7 @@
 package access
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -62,9 +63,7 @@ func NewServer(ctx context.Context, c Config, s ServerSettings) (*Server, error)
 	if err := c.Validate(); err != nil {
 		return nil, err
 	}
-	if s.Logger == nil {
-		s.Logger = slog.New(slog.DiscardHandler)
-	}
+	s.Logger = cmp.Or(s.Logger, slog.New(slog.DiscardHandler))
 	_, unguarded := s.Guard.(open)
 	if unguarded != (c.Authentication == None) {
 		return nil, fmt.Errorf("authentication: %s, and the guard is another's", c.Authentication)
@@ -124,7 +123,7 @@ func serverTLS(c Config, log *slog.Logger) (*tls.Config, error) {
 	}
 	protocols := []string{"h2", "http/1.1"}
 	load := func() (*tls.Config, error) {
-		cert, err := setting.Pair(c.CertFile, c.KeyFile)
+		cert, err := setting.Pair(c.CertFile, c.KeyFile, "")
 		if err != nil {
 			return nil, fmt.Errorf("certFile, keyFile: %w", err)
 		}

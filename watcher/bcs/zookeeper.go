@@ -1,6 +1,7 @@
 package bcs
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -13,6 +14,7 @@ import (
 	"time"
 
 	"github.com/go-zookeeper/zk"
+	"golang.org/x/time/rate"
 
 	"github.com/watchbench/watchbench/internal/lifecycle"
 )
@@ -73,9 +75,7 @@ func NewDiscovery(c DiscoveryConfig) (*Discovery, error) {
 		return nil, errors.New("no ZooKeeper host: want host:port, several with commas")
 	}
 	log := c.Logger
-	if log == nil {
-		log = slog.New(slog.DiscardHandler)
-	}
+	log = cmp.Or(log, slog.New(slog.DiscardHandler))
 	return &Discovery{hosts: hosts, path: c.Path, auth: []byte(c.User + ":" + c.Password), onChange: c.OnChange,
 		recheck: recheck,
 		lookup:  net.DefaultResolver.LookupHost, log: log.With("path", c.Path)}, nil
@@ -86,16 +86,15 @@ func (w *Discovery) Run(ctx context.Context) error {
 	if !w.running.CompareAndSwap(false, true) {
 		return errors.New("discovery: Run called twice")
 	}
-	var complained time.Time
+	complaints := rate.Sometimes{Interval: complainAgain}
 	for ctx.Err() == nil {
 		err := w.follow(ctx)
 		if ctx.Err() != nil {
 			break
 		}
-		if now := time.Now(); now.Sub(complained) >= complainAgain {
+		complaints.Do(func() {
 			w.log.Warn("ZooKeeper lookup failed", "hosts", strings.Join(w.hosts, ","), "error", err, "again_in", w.recheck)
-			complained = now
-		}
+		})
 		_ = lifecycle.Pause(ctx, w.recheck) // the loop sees an end
 	}
 	return nil

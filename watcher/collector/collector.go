@@ -1,6 +1,7 @@
 package collector
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -68,15 +69,7 @@ func New(c Config, s Settings) (*Collector, error) {
 	if err := c.Validate(); err != nil {
 		return nil, fmt.Errorf("collector: %w", err)
 	}
-	if s.Client == nil {
-		return nil, errors.New("collector: settings have no Client: want how to reach the apiserver")
-	}
-	if s.Sink == nil {
-		return nil, errors.New("collector: settings have no Sink: want what takes the events")
-	}
-	if s.Logger == nil {
-		s.Logger = slog.New(slog.DiscardHandler)
-	}
+	s.Logger = cmp.Or(s.Logger, slog.New(slog.DiscardHandler))
 	m, err := newMetrics(s.Registry)
 	if err != nil {
 		return nil, fmt.Errorf("collector: %w", err)
@@ -186,14 +179,6 @@ func (c *Collector) MoveResource(r Resource) error {
 		moved.start(c.ctx)
 	}
 	return nil
-}
-
-// askFor puts the token in notFound.
-func (c *Collector) askFor() {
-	select {
-	case c.notFound <- struct{}{}:
-	default:
-	}
 }
 
 // newView makes the view of r; nil if nobody reads it.

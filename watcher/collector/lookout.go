@@ -111,10 +111,7 @@ func (l *Lookout) forward(ctx context.Context, from <-chan struct{}) {
 		case <-ctx.Done():
 			return
 		}
-		select {
-		case l.soon <- struct{}{}:
-		default:
-		}
+		lifecycle.Signal(l.soon)
 	}
 }
 

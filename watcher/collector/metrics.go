@@ -1,7 +1,6 @@
 package collector
 
 import (
-	"fmt"
 	"sync/atomic"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -41,13 +40,9 @@ func newMetrics(reg prometheus.Registerer) (*metrics, error) {
 		synced:    gauge(metric.Synced, "1 after the first complete list.", "kind"),
 		sharded:   gauge(metric.ServerSharded, "1 while the apiserver sends nothing of other shards.", "kind"),
 	}
-	err := meter.Register(reg, m.received, m.filtered, m.lists, m.relists, m.watches, m.verified, m.differences,
+	return m, meter.Register(reg, m.received, m.filtered, m.lists, m.relists, m.watches, m.verified, m.differences,
 		m.cacheKeys, m.synced, m.sharded,
 		meter.NetBytes("apiserver", "in", m.bytesIn.Load), meter.NetBytes("apiserver", "out", m.bytesOut.Load))
-	if err != nil {
-		return nil, fmt.Errorf("register metrics: %w", err)
-	}
-	return m, nil
 }
 
 // What a comparison with the apiserver found, the values of the label difference.

@@ -75,10 +75,7 @@ type verifier struct {
 
 // doubt schedules a check of the apiserver's version.
 func (v *verifier) doubt() {
-	select {
-	case v.doubted <- struct{}{}:
-	default:
-	}
+	lifecycle.Signal(v.doubted)
 }
 
 // run compares until ctx ends.

@@ -8,7 +8,6 @@ import (
 	"log/slog"
 	"math/rand/v2"
 	"net"
-	"net/http"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -61,8 +60,7 @@ func wholeSeconds(d time.Duration) int { return int((d + time.Second - 1) / time
 
 // Elector takes part in one election.
 type Elector struct {
-	cfg     Config
-	api     leases
+	leases
 	log     *slog.Logger
 	renewed atomic.Pointer[instant] // start of the last renewal; nil while this replica does not lead
 	refused atomic.Uint64
@@ -121,6 +119,11 @@ func (e *Elector) Trouble() error {
 
 // New connects to nothing.
 func New(c Config, kube *rest.Config, log *slog.Logger) (*Elector, error) {
+	api, err := connect(c, kube)
+	return newElector(api, log), err
+}
+
+func connect(c Config, kube *rest.Config) (leases, error) {
 	kube = rest.CopyConfig(kube)
 	// A connection that times out ends with its request only in HTTP/1.1: one of HTTP/2
 	// would take the next tries too, until its pings find out.
@@ -130,14 +133,13 @@ func New(c Config, kube *rest.Config, log *slog.Logger) (*Elector, error) {
 	}
 	client, base, err := call.APIServer(kube)
 	if err != nil {
-		return nil, fmt.Errorf("leader election: %w", err)
+		return leases{}, fmt.Errorf("leader election: %w", err)
 	}
-	return newElector(c, client, strings.TrimSuffix(base.String(), "/"), log), nil
+	return leases{cfg: c, client: client, base: strings.TrimSuffix(base.String(), "/")}, nil
 }
 
-func newElector(c Config, client *http.Client, base string, log *slog.Logger) *Elector {
-	return &Elector{cfg: c, log: log, contact: contact{asking: rate.Sometimes{Interval: says}},
-		api: leases{client: client, base: base, namespace: c.Namespace, name: c.Name, timeout: c.RequestTimeout}}
+func newElector(api leases, log *slog.Logger) *Elector {
+	return &Elector{leases: api, log: log, contact: contact{asking: rate.Sometimes{Interval: says}}}
 }
 
 // left is how long this process may go on without a renewal.
@@ -172,7 +174,7 @@ func (e *Elector) Run(ctx context.Context, lead func(context.Context) error) err
 	if e.ran.Swap(true) {
 		return errors.New("leader election: Run called twice")
 	}
-	defer utilnet.CloseIdleConnectionsFor(e.api.client.Transport)
+	defer utilnet.CloseIdleConnectionsFor(e.client.Transport)
 	began := now()
 	for !e.try(ctx) {
 		if t := e.trouble.Load(); t != nil && !e.reached.Load() {
@@ -205,7 +207,9 @@ func (e *Elector) hold(ctx context.Context, began instant, lead func(context.Con
 	if lost == nil {
 		err := <-done
 		e.renewed.Store(nil)
-		e.release()
+		if !e.cfg.Shared {
+			e.release(e.log)
+		}
 		return err
 	}
 	e.renewed.Store(nil) // no write leaves from here on
@@ -255,24 +259,16 @@ func (e *Elector) renew(ctx context.Context) error {
 // keep renews the Lease: without a look at it, unless somebody has written it since.
 func (e *Elector) keep(ctx context.Context) error {
 	for {
-		mine := *e.held
-		mine.Spec.HolderIdentity, mine.Spec.RenewTime = e.cfg.Identity, timestamp()
-		mine.Spec.LeaseDurationSeconds = wholeSeconds(e.cfg.LeaseDuration)
-		le, err := e.api.update(ctx, &mine)
-		if err == nil {
+		le, err := e.claim(ctx, e.held)
+		if err != nil {
+			return err
+		}
+		if le != nil {
 			e.held = le
 			return nil
 		}
-		if !errors.Is(err, errConflict) && !errors.Is(err, errNotFound) {
-			return err
-		}
-		le, err = e.api.get(ctx)
-		if errors.Is(err, errNotFound) { // deleted: a replica that saw it waits until it would have expired
-			le, err = e.api.create(ctx, mine.Spec)
-		}
-		switch {
-		case errors.Is(err, errConflict):
-			continue
+		switch le, err = e.get(ctx); {
+		case errors.Is(err, errNotFound): // deleted: a replica that saw it waits until it would have expired
 		case err != nil:
 			return err
 		case le.Spec.HolderIdentity != "" && le.Spec.HolderIdentity != e.cfg.Identity:
@@ -284,16 +280,28 @@ func (e *Elector) keep(ctx context.Context) error {
 
 // try takes the Lease if it may, and reports whether it is held.
 func (e *Elector) try(ctx context.Context) bool {
-	le, err := e.attempt(ctx)
-	if err != nil {
-		if ctx.Err() == nil {
-			e.complain(e.log, err)
-		}
-		return false
+	err := e.attempt(ctx)
+	if err == nil {
+		e.fine()
+	} else if ctx.Err() == nil {
+		e.complain(e.log, err)
 	}
-	e.fine()
-	e.held = le
-	return le != nil
+	return e.held != nil
+}
+
+// attempt takes the Lease unless it is another's.
+func (e *Elector) attempt(ctx context.Context) error {
+	le, err := e.get(ctx)
+	if err == nil {
+		e.seen.update(le.Spec)
+	} else if !errors.Is(err, errNotFound) {
+		return err
+	}
+	if e.expiresIn() > 0 { // also of one that is gone: its holder may still lead
+		return nil
+	}
+	e.held, err = e.claim(ctx, le)
+	return err
 }
 
 // sight is what was last seen of a Lease, and when it was seen to change.
@@ -308,13 +316,15 @@ func (s *sight) update(now spec) {
 	}
 }
 
-// left is how long the Lease is its holder's by what was seen of it.
-func (s *sight) left() time.Duration {
+// ends is when the Lease is nobody's by what was seen of it: since when, if that is past.
+func (s *sight) ends() time.Time {
 	if s.spec.HolderIdentity == "" {
-		return 0
+		return s.at
 	}
-	return max(0, time.Until(s.at.Add(time.Duration(s.spec.LeaseDurationSeconds)*time.Second)))
+	return s.at.Add(time.Duration(s.spec.LeaseDurationSeconds) * time.Second)
 }
+
+func (s *sight) left() time.Duration { return max(0, time.Until(s.ends())) }
 
 // expiresIn is how long the Lease is another's.
 func (e *Elector) expiresIn() time.Duration {
@@ -331,58 +341,4 @@ func (e *Elector) untilNextTry() time.Duration {
 		return left
 	}
 	return pause
-}
-
-// attempt gives the written Lease, or nil while it is another's.
-func (e *Elector) attempt(ctx context.Context) (*lease, error) {
-	mine := spec{
-		HolderIdentity: e.cfg.Identity, LeaseDurationSeconds: wholeSeconds(e.cfg.LeaseDuration),
-		AcquireTime: timestamp(), RenewTime: timestamp(),
-	}
-	le, err := e.api.get(ctx)
-	if errors.Is(err, errNotFound) && e.expiresIn() <= 0 {
-		return ifWon(e.api.create(ctx, mine))
-	}
-	if errors.Is(err, errNotFound) { // its former holder may still lead
-		return nil, nil
-	}
-	if err != nil {
-		return nil, err
-	}
-	e.seen.update(le.Spec)
-	if e.expiresIn() > 0 {
-		return nil, nil
-	}
-	mine.LeaseTransitions = le.Spec.LeaseTransitions + 1
-	le.Spec = mine
-	return ifWon(e.api.update(ctx, le))
-}
-
-func ifWon(le *lease, err error) (*lease, error) {
-	if errors.Is(err, errConflict) {
-		return nil, nil
-	}
-	return le, err
-}
-
-// release lets the next leader begin at once, or when what was sent last has been applied.
-func (e *Elector) release() {
-	if e.cfg.Shared {
-		return
-	}
-	ctx, cancel := context.WithTimeout(context.Background(), e.cfg.RetryPeriod)
-	defer cancel()
-	le, err := e.api.get(ctx)
-	if err == nil && le.Spec.HolderIdentity == e.cfg.Identity {
-		le.Spec.HolderIdentity, le.Spec.LeaseDurationSeconds, le.Spec.RenewTime = "", 1, timestamp()
-		if e.cfg.Settling != nil {
-			if d := e.cfg.Settling(); d > 0 {
-				le.Spec.HolderIdentity, le.Spec.LeaseDurationSeconds = e.cfg.Identity, wholeSeconds(d)
-			}
-		}
-		_, err = e.api.update(ctx, le)
-	}
-	if err != nil {
-		e.log.Warn("lease not released", "error", err)
-	}
 }

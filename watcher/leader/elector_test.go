@@ -145,7 +145,7 @@ const lastWrite = 10 * time.Second
 func elector(id string, rt http.RoundTripper) *Elector {
 	c := For(lastWrite)
 	c.Namespace, c.Name, c.Identity = "ns", "k8s-watch", id
-	return newElector(c, &http.Client{Transport: rt}, "http://api", slog.New(slog.DiscardHandler))
+	return newElector(leases{cfg: c, client: &http.Client{Transport: rt}, base: "http://api"}, slog.New(slog.DiscardHandler))
 }
 
 // The leader is cut off from the apiserver, at any moment between two renewals: it stops

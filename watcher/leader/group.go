@@ -7,7 +7,6 @@ import (
 	"log/slog"
 	"maps"
 	"math/rand/v2"
-	"net/http"
 	"slices"
 	"sync/atomic"
 	"time"
@@ -25,9 +24,8 @@ type Group struct {
 	shards int
 	by     string // the rule
 	log    *slog.Logger
-	base   string // apiserver URL
 	// Of the shards, the plan and the table. A connection each: no request may wait for another one's dead connection.
-	clients []*http.Client
+	apis []leases
 
 	ran     atomic.Bool
 	plan    atomic.Pointer[Elector] // of the current term
@@ -42,20 +40,25 @@ type Group struct {
 func NewGroup(c Config, shards int, by string, kube *rest.Config, log *slog.Logger) (*Group, error) {
 	g := &Group{cfg: c, shards: shards, by: by, log: log, contact: contact{asking: rate.Sometimes{Interval: says}}}
 	for range shards + 2 {
-		e, err := New(c, kube, log)
+		api, err := connect(c, kube)
 		if err != nil {
 			return nil, err
 		}
-		g.clients, g.base = append(g.clients, e.api.client), e.api.base
+		api.group = c.Name
+		g.apis = append(g.apis, api)
 	}
 	return g, nil
 }
 
-// seats calls the apiserver about the Leases of members.
-func (g *Group) seats(name string) leases {
-	return leases{client: g.clients[g.shards+1], base: g.base, namespace: g.cfg.Namespace, name: name,
-		group: g.cfg.Name, timeout: g.cfg.RequestTimeout}
+// api calls the apiserver about one Lease, over the connection with that index.
+func (g *Group) api(connection int, name string) leases {
+	api := g.apis[connection]
+	api.cfg.Name = name
+	return api
 }
+
+// seat is the api of a member's Lease.
+func (g *Group) seat(place int) leases { return g.api(g.shards+1, MemberLease(g.cfg.Name, place)) }
 
 // ShardLease is the name of the Lease of a shard, MemberLease that of a member.
 func ShardLease(name string, shard int) string { return fmt.Sprintf("%s-%d", name, shard) }
@@ -99,14 +102,14 @@ func (g *Group) Run(ctx context.Context, lead func(context.Context, *Holding) er
 		return errors.New("leader election: Run called twice")
 	}
 	for {
-		c := g.cfg
-		c.Identity, c.Shared = fmt.Sprintf("%d-shards-by-%s", g.shards, g.by), true
-		plan := newElector(c, g.clients[g.shards], g.base, g.log)
+		api := g.apis[g.shards]
+		api.cfg.Identity, api.cfg.Shared = fmt.Sprintf("%d-shards-by-%s", g.shards, g.by), true
+		plan := newElector(api, g.log)
 		g.plan.Store(plan)
 		var failed error
 		err := plan.Run(ctx, func(ctx context.Context) error {
-			t := table{Group: g, plan: plan, lead: lead, giving: -1, seen: map[string]*sight{},
-				held: map[int]context.CancelFunc{}, free: map[int]time.Time{}, ended: make(chan ending)}
+			t := table{Group: g, plan: plan, lead: lead, place: -1, giving: -1, seen: map[string]*sight{},
+				held: map[int]context.CancelFunc{}, ended: make(chan ending)}
 			failed = t.run(ctx)
 			return failed
 		})
@@ -125,14 +128,13 @@ type table struct {
 
 	listed  map[string]*lease // by the last look
 	seen    map[string]*sight // by name
-	seat    string            // the last Lease of a place that this replica wrote
+	place   int               // the last that this replica took, -1: none
 	members []string          // who lives, by their places
 	steady  time.Time         // since when these are the members
 	seated  time.Time         // since when this replica is one
 	held    map[int]context.CancelFunc
-	giving  int               // the shard that is being given back, -1: none
-	free    map[int]time.Time // since when a shard has no holder
-	ended   chan ending       // one for each of held
+	giving  int         // the shard that is being given back, -1: none
+	ended   chan ending // one for each of held
 }
 
 // ending reports how a holding ended.
@@ -159,7 +161,9 @@ func (t *table) run(ctx context.Context) error {
 			next.Reset(t.round(ctx))
 		}
 	}
-	t.leave()
+	if t.place >= 0 { // the others expect nothing more of it
+		t.seat(t.place).release(t.log)
+	}
 	for len(t.held) > 0 {
 		if err := t.end(<-t.ended); failed == nil {
 			failed = err
@@ -201,14 +205,14 @@ func (t *table) round(ctx context.Context) time.Duration {
 
 func (t *table) sight(name string) *sight {
 	if t.seen[name] == nil {
-		t.seen[name] = &sight{}
+		t.seen[name] = &sight{at: time.Now()}
 	}
 	return t.seen[name]
 }
 
 // look reads all Leases of the group. One that was deleted counts as last seen.
 func (t *table) look(ctx context.Context) error {
-	all, err := t.seats("").list(ctx)
+	all, err := t.seat(0).list(ctx)
 	if err != nil {
 		return err
 	}
@@ -227,60 +231,38 @@ func (t *table) look(ctx context.Context) error {
 	if !slices.Equal(members, t.members) {
 		t.members, t.steady = members, time.Now()
 	}
-	for i := range t.shards {
-		if _, mine := t.held[i]; mine || t.sight(ShardLease(t.cfg.Name, i)).left() > 0 {
-			delete(t.free, i)
-		} else if _, known := t.free[i]; !known {
-			t.free[i] = time.Now()
-		}
-	}
 	return nil
 }
 
-// place returns this replica's place among the members, or a free one; -1 if there is none.
-func (t *table) place() int {
-	free := -1
-	for place := range t.shards {
-		switch s := t.sight(MemberLease(t.cfg.Name, place)); {
-		case s.spec.HolderIdentity == t.cfg.Identity:
-			return place
-		case free < 0 && s.left() == 0:
-			free = place
+// free are the shards without a holder.
+func (t *table) free() (all []int) {
+	for i := range t.shards {
+		if _, mine := t.held[i]; !mine && t.sight(ShardLease(t.cfg.Name, i)).left() == 0 {
+			all = append(all, i)
 		}
 	}
-	return free
+	return all
 }
 
-// sit writes the Lease of this replica's place. Where another one was faster, the next round finds another place.
+// sit writes the Lease of this replica's place among the members, or of a free one, if there is any. Where another one
+// was faster, the next round finds another place.
 func (t *table) sit(ctx context.Context) error {
-	place := t.place()
-	if place < 0 {
+	at := -1
+	for place := range t.shards {
+		s := t.sight(MemberLease(t.cfg.Name, place))
+		if mine := s.spec.HolderIdentity == t.cfg.Identity; mine || at < 0 && s.left() == 0 {
+			if at = place; mine {
+				break
+			}
+		}
+	}
+	if at < 0 {
 		return nil
 	}
-	t.seat = MemberLease(t.cfg.Name, place)
-	api, s := t.seats(t.seat), spec{HolderIdentity: t.cfg.Identity, RenewTime: timestamp()}
-	s.LeaseDurationSeconds = wholeSeconds(t.cfg.LeaseDuration)
-	var err error
-	if le := t.listed[t.seat]; le != nil {
-		le.Spec = s
-		_, err = api.update(ctx, le)
-	} else {
-		_, err = api.create(ctx, s)
-	}
-	if errors.Is(err, errConflict) || errors.Is(err, errNotFound) {
-		return nil
-	}
+	t.place = at
+	api := t.seat(at)
+	_, err := api.claim(ctx, t.listed[api.cfg.Name])
 	return err
-}
-
-// leave frees this replica's place, so that the others expect nothing more of it.
-func (t *table) leave() {
-	if t.seat == "" {
-		return
-	}
-	c := t.cfg
-	c.Name = t.seat
-	newElector(c, t.seats("").client, t.base, t.log).release()
 }
 
 // counts are the shards of each member. Those that this replica gives back are none of its.
@@ -317,10 +299,12 @@ func (t *table) take(ctx context.Context) error {
 	if time.Since(t.seated) < t.cfg.RetryPeriod {
 		return nil // those that start together see one another first, so that none lists what others are to have
 	}
-	for _, i := range rand.Perm(t.shards) { // so that one that cannot be had holds up no other for good
-		since, free := t.free[i]
+	free := t.free() // in any order, so that one that cannot be had holds up no other for good
+	rand.Shuffle(len(free), func(i, j int) { free[i], free[j] = free[j], free[i] })
+	for _, i := range free {
 		of, least := t.counts()
-		if !free || of[t.cfg.Identity] > least && time.Since(since) < slow*t.cfg.RetryPeriod {
+		since := time.Since(t.sight(ShardLease(t.cfg.Name, i)).ends())
+		if of[t.cfg.Identity] > least && since < slow*t.cfg.RetryPeriod {
 			continue
 		}
 		if err := t.try(ctx, i); err != nil {
@@ -339,13 +323,11 @@ func member(holder string) string { return holder[:max(0, len(holder)-4)] }
 // try takes one shard if it may.
 func (t *table) try(ctx context.Context, i int) error {
 	t.terms++
-	c := t.cfg
-	c.Name = ShardLease(t.cfg.Name, i)
-	c.Identity = holder(t.cfg.Identity, t.terms)
 	h := &Holding{Shard: i, Settling: func() time.Duration { return 0 }}
-	c.Settling = func() time.Duration { return h.Settling() }
-	e := newElector(c, t.clients[i], t.base, t.log)
-	e.api.group, e.seen = t.cfg.Name, *t.sight(c.Name)
+	api := t.api(i, ShardLease(t.cfg.Name, i))
+	api.cfg.Identity = holder(t.cfg.Identity, t.terms)
+	api.cfg.Settling = func() time.Duration { return h.Settling() }
+	e := newElector(api, t.log)
 	h.Permit = func() error {
 		if t.plan.left() > 0 && e.left() > 0 {
 			return nil
@@ -353,16 +335,13 @@ func (t *table) try(ctx context.Context, i int) error {
 		t.refused.Add(1)
 		return ErrNotLeading
 	}
+	e.seen = *t.sight(api.cfg.Name)
 	began := now()
-	le, err := e.attempt(ctx)
-	if err != nil || le == nil {
-		*t.sight(c.Name) = e.seen
+	if err := e.attempt(ctx); err != nil || e.held == nil {
 		return err
 	}
-	e.held = le
 	hctx, give := context.WithCancel(ctx)
 	t.held[i] = give
-	delete(t.free, i)
 	t.count.Add(1)
 	go func() {
 		var own error
@@ -396,7 +375,7 @@ func (t *table) end(e ending) error {
 func (t *table) give() {
 	of, least := t.counts()
 	mine := of[t.cfg.Identity]
-	if t.giving >= 0 || len(t.free) > 0 || mine < least+2 ||
+	if t.giving >= 0 || len(t.free()) > 0 || mine < least+2 ||
 		time.Since(t.steady) < t.cfg.LeaseDuration+t.cfg.RetryPeriod {
 		return
 	}

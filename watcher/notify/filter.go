@@ -3,6 +3,7 @@ package notify
 import (
 	"bytes"
 	"errors"
+	"slices"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/labels"
@@ -15,7 +16,7 @@ import (
 
 // filter selects the events of a subscription. It is for one goroutine.
 type filter struct {
-	names, namespaces map[string]bool // nil: all
+	names, namespaces []string        // none: all
 	selector          labels.Selector // nil: all
 	types             [view.Deleted + 1]bool
 	path              []string // nil: any difference is one
@@ -24,7 +25,7 @@ type filter struct {
 }
 
 func newFilter(s Subscription) (*filter, error) {
-	f := &filter{names: setOf(s.Names), namespaces: setOf(s.Namespaces)}
+	f := &filter{names: s.Names, namespaces: s.Namespaces}
 	selector, err := labels.Parse(s.LabelSelector)
 	if err != nil {
 		return nil, err
@@ -42,17 +43,6 @@ func newFilter(s Subscription) (*filter, error) {
 	return f, err
 }
 
-func setOf(all []string) map[string]bool {
-	if len(all) == 0 {
-		return nil
-	}
-	set := map[string]bool{}
-	for _, s := range all {
-		set[s] = true
-	}
-	return set
-}
-
 // typeOf is the type of that name, 0 if there is none.
 func typeOf(name string) view.Type {
 	for t := view.Added; t <= view.Deleted; t++ {
@@ -64,7 +54,8 @@ func typeOf(name string) view.Type {
 }
 
 func (f *filter) matches(o *object.Object) bool {
-	if f.names != nil && !f.names[o.Key.Name] || f.namespaces != nil && !f.namespaces[o.Key.Namespace] {
+	among := func(all []string, name string) bool { return len(all) == 0 || slices.Contains(all, name) }
+	if !among(f.names, o.Key.Name) || !among(f.namespaces, o.Key.Namespace) {
 		return false
 	}
 	if f.selector == nil {

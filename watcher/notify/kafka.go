@@ -55,10 +55,6 @@ var topicName = regexp.MustCompile(`^[a-zA-Z0-9._-]+$`)
 
 const maxTopic = 249 // bytes
 
-func (c Kafka) egress() Egress {
-	return Egress{Allow: c.Allow, CAFile: c.CAFile}
-}
-
 // Validate refuses what could not work; errors name the key.
 func (c Kafka) Validate() error {
 	for i, b := range c.Brokers {
@@ -81,7 +77,7 @@ func (c Kafka) Validate() error {
 	if err := c.checkLogin(); err != nil {
 		return err
 	}
-	return c.egress().Validate()
+	return Egress{c.Allow, c.CAFile}.Validate()
 }
 
 func (c Kafka) checkLogin() error {
@@ -149,7 +145,7 @@ func NewKafka(c Kafka) (*KafkaTarget, error) {
 	if err := c.Validate(); err != nil {
 		return nil, err
 	}
-	return &KafkaTarget{config: c, dial: NewDialer(c.egress(), nil)}, nil
+	return &KafkaTarget{config: c, dial: NewDialer(Egress{c.Allow, c.CAFile}, nil)}, nil
 }
 
 // maxBuffered bounds the records in the client: there are as many as a subscription has

@@ -42,10 +42,6 @@ type NATS struct {
 
 const reconnectWait = 500 * time.Millisecond
 
-func (c NATS) egress() Egress {
-	return Egress{Allow: c.Allow, CAFile: c.CAFile}
-}
-
 // Validate refuses what could not work; errors name the key.
 func (c NATS) Validate() error {
 	for i, s := range c.Servers {
@@ -64,7 +60,7 @@ func (c NATS) Validate() error {
 	if c.Timeout < 0 {
 		return KeyError("timeout", "is negative, want a time such as %q", "10s")
 	}
-	return c.egress().Validate()
+	return Egress{c.Allow, c.CAFile}.Validate()
 }
 
 // checkServer does not repeat what the address holds: it may be a secret.
@@ -101,7 +97,7 @@ func NewNATS(c NATS) (*NATSTarget, error) {
 		return nil, err
 	}
 	c.Subject = cmp.Or(c.Subject, defaultPrefix)
-	t := &NATSTarget{config: c, dial: NewDialer(c.egress(), nil)}
+	t := &NATSTarget{config: c, dial: NewDialer(Egress{c.Allow, c.CAFile}, nil)}
 	t.life, t.end = context.WithCancel(context.Background())
 	return t, nil
 }

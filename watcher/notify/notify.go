@@ -1,6 +1,7 @@
 package notify
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -46,12 +47,7 @@ func New(c Config, s Settings) (*Notifier, error) {
 	if err := c.Validate(); err != nil {
 		return nil, err
 	}
-	if s.Kinds == nil {
-		return nil, errors.New("notify: settings have no Kinds: want what opens a kind")
-	}
-	if s.Logger == nil {
-		s.Logger = slog.New(slog.DiscardHandler)
-	}
+	s.Logger = cmp.Or(s.Logger, slog.New(slog.DiscardHandler))
 	n := &Notifier{drain: time.Duration(c.DrainTimeout)}
 	m := newMetrics()
 	for i, sub := range c.Subscriptions {
@@ -59,10 +55,7 @@ func New(c Config, s Settings) (*Notifier, error) {
 			return nil, fmt.Errorf("subscriptions[%d]: %w", i, err)
 		}
 	}
-	if err := m.register(s.Registry); err != nil {
-		return nil, fmt.Errorf("register the metrics of notifications: %w", err)
-	}
-	return n, nil
+	return n, m.register(s.Registry)
 }
 
 func (n *Notifier) add(c Subscription, s Settings, m *metrics) error {

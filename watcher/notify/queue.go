@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/watchbench/watchbench/internal/lifecycle"
 	"github.com/watchbench/watchbench/watcher/object"
 	"github.com/watchbench/watchbench/watcher/view"
 )
@@ -85,14 +86,7 @@ func (q *queue) offer(l *lane) {
 		return cmp.Compare(l.items[0].seq, seq)
 	})
 	q.ready = slices.Insert(q.ready, at, l)
-	q.signal()
-}
-
-func (q *queue) signal() {
-	select {
-	case q.wake <- struct{}{}:
-	default:
-	}
+	lifecycle.Signal(q.wake)
 }
 
 // take waits for an item that may be tried; false at the end of ctx. The caller settles it, or has it tried again.
@@ -118,7 +112,7 @@ func (q *queue) next() *item {
 	l := q.ready[0]
 	q.ready = q.ready[1:]
 	if len(q.ready) > 0 {
-		q.signal()
+		lifecycle.Signal(q.wake)
 	}
 	return l.items[0]
 }
@@ -152,7 +146,7 @@ func (q *queue) retry(i *item, due, hold time.Time) {
 	defer q.mu.Unlock()
 	if hold.After(q.hold) {
 		q.hold = hold
-		time.AfterFunc(time.Until(hold), q.signal)
+		time.AfterFunc(time.Until(hold), func() { lifecycle.Signal(q.wake) })
 	}
 	if !due.After(q.hold) {
 		q.offer(q.lanes[i.key])

@@ -36,7 +36,7 @@ func NewWebhook(c Webhook, connections int) (*WebhookTarget, error) {
 	if err := c.Validate(); err != nil {
 		return nil, err
 	}
-	dial := NewDialer(c.egress(), nil)
+	dial := NewDialer(Egress{c.Allow, c.CAFile}, nil)
 	t := &WebhookTarget{
 		url:     c.URL,
 		timeout: c.Timeout.Or(defaultTimeout),
@@ -168,10 +168,6 @@ type Webhook struct {
 	Timeout setting.Duration `json:"timeout"`
 }
 
-func (c Webhook) egress() Egress {
-	return Egress{Allow: c.Allow, CAFile: c.CAFile}
-}
-
 // Validate refuses what could not work; errors name the key.
 func (c Webhook) Validate() error {
 	if c.Timeout < 0 {
@@ -182,7 +178,7 @@ func (c Webhook) Validate() error {
 			return KeyError("secretFile", "%w", err)
 		}
 	}
-	if err := c.egress().Validate(); err != nil {
+	if err := (Egress{c.Allow, c.CAFile}).Validate(); err != nil {
 		return err
 	}
 	if err := checkURL(c.URL); err != nil {

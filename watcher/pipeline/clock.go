@@ -3,6 +3,8 @@ package pipeline
 import (
 	"log/slog"
 	"time"
+
+	"github.com/watchbench/watchbench/internal/lifecycle"
 )
 
 // timekeeper is a lane's only clock: it releases keys whose backoff or fence has
@@ -22,7 +24,7 @@ func (c *timekeeper) alarm(at int64) {
 	c.at = at
 	switch l := c.lane; {
 	case c.running:
-		signal(c.poke)
+		lifecycle.Signal(c.poke)
 	case l.running && !l.stopped:
 		c.start()
 	}

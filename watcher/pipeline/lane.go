@@ -3,6 +3,7 @@ package pipeline
 import (
 	"sync"
 
+	"github.com/watchbench/watchbench/internal/lifecycle"
 	"github.com/watchbench/watchbench/watcher/meter"
 )
 
@@ -256,11 +257,11 @@ func (l *lane) settle(n int) {
 	if l.queued == 0 {
 		l.fed = false
 		if l.closed {
-			signal(l.p.idle)
+			lifecycle.Signal(l.p.idle)
 		}
 	}
 	if l.spare() {
-		signal(l.room)
+		lifecycle.Signal(l.room)
 	}
 }
 

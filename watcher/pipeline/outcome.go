@@ -5,6 +5,7 @@ import (
 	"log/slog"
 	"time"
 
+	"github.com/watchbench/watchbench/internal/lifecycle"
 	"github.com/watchbench/watchbench/watcher/storage"
 )
 
@@ -270,7 +271,7 @@ func (l *lane) block(ent *entry) {
 	l.blocked.push(keyItem{at: ent.trouble.until, item: ent})
 	l.clock.alarm(ent.trouble.until)
 	if l.spare() {
-		signal(l.room)
+		lifecycle.Signal(l.room)
 	}
 }
 

@@ -1,5 +1,7 @@
 package pipeline
 
+import "github.com/watchbench/watchbench/internal/lifecycle"
+
 type phase struct {
 	running bool // between the start of Run and the end of its drain
 	closed  bool // refuses events
@@ -32,7 +34,7 @@ func (l *lane) wakeAll() {
 	for _, q := range l.parts {
 		q.wake.Broadcast()
 	}
-	signal(l.clock.poke)
+	lifecycle.Signal(l.clock.poke)
 }
 
 // stop ends the lane's goroutines as soon as their requests have returned. The mutex

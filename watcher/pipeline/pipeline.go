@@ -1,6 +1,7 @@
 package pipeline
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -67,25 +68,17 @@ func New(c Config, s Settings) (*Pipeline, error) {
 	if err := c.Validate(); err != nil {
 		return nil, fmt.Errorf("pipeline: %w", err)
 	}
-	if s.Sender == nil {
-		return nil, errors.New("pipeline: settings have no Sender: want what delivers to storage")
-	}
 	p := &Pipeline{
 		config: c, sender: s.Sender, logger: s.Logger, clusterID: s.ClusterID,
 		start: time.Now(),
 		idle:  make(chan struct{}, 1),
 	}
-	if p.logger == nil {
-		p.logger = slog.New(slog.DiscardHandler)
-	}
+	p.logger = cmp.Or(p.logger, slog.New(slog.DiscardHandler))
 	p.writer.capacity = c.WriterQueueLen
 	p.lanes.Store(&map[string]*lane{})
 	p.closing, p.close = context.WithCancel(context.Background())
 	p.sending, p.cut = context.WithCancel(context.Background())
-	if err := meter.Register(s.Registry, newCollector(p)); err != nil {
-		return nil, fmt.Errorf("pipeline: registering metrics: %w", err)
-	}
-	return p, nil
+	return p, meter.Register(s.Registry, newCollector(p))
 }
 
 // now is the queues' clock: nanoseconds since New, monotonic.

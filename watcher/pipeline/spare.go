@@ -3,6 +3,7 @@ package pipeline
 import (
 	"context"
 
+	"github.com/watchbench/watchbench/internal/lifecycle"
 	"github.com/watchbench/watchbench/watcher/object"
 )
 
@@ -17,7 +18,7 @@ func (p *Pipeline) Spare(ctx context.Context, kind string) error {
 		spare := l.spare()
 		l.mu.Unlock()
 		if spare {
-			signal(l.room) // one token may mean much room, and the caller may not use it
+			lifecycle.Signal(l.room) // one token may mean much room, and the caller may not use it
 			return nil
 		}
 		select {
@@ -25,7 +26,7 @@ func (p *Pipeline) Spare(ctx context.Context, kind string) error {
 		case <-p.closing.Done():
 			return ErrClosed
 		case <-ctx.Done():
-			signal(l.room) // it may have been meant for another
+			lifecycle.Signal(l.room) // it may have been meant for another
 			return context.Cause(ctx)
 		}
 	}

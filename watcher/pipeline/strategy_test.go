@@ -83,9 +83,6 @@ func TestValidate(t *testing.T) {
 			t.Errorf("New accepts a config with a wrong %s", want)
 		}
 	}
-	if _, err := New(Default(), Settings{}); err == nil {
-		t.Error("New accepts settings without a Sender")
-	}
 }
 
 func TestBackoffGrowsWithinBounds(t *testing.T) {

@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/watchbench/watchbench/internal/lifecycle"
 	"github.com/watchbench/watchbench/watcher/meter"
 )
 
@@ -28,7 +29,7 @@ type waiter struct {
 	room   chan struct{} // size 1: one token says "look again"; more would say the same
 }
 
-func (w *waiter) signal() { signal(w.room) }
+func (w *waiter) signal() { lifecycle.Signal(w.room) }
 
 func newWaiter(l *lane) *waiter { return &waiter{lane: l, room: make(chan struct{}, 1)} }
 
@@ -79,14 +80,6 @@ func (w *waiter) turnAway(discard bool) {
 	if discard {
 		l.discarded++
 		l.p.writer.discard()
-	}
-}
-
-// signal puts the one token into a channel of size 1, unless it is there already.
-func signal(to chan<- struct{}) {
-	select {
-	case to <- struct{}{}:
-	default:
 	}
 }
 

@@ -1,6 +1,7 @@
 package query
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -38,7 +39,7 @@ type Settings struct {
 	Relations *relation.Relations
 	Logger    *slog.Logger          // nil: slog.Default()
 	Registry  prometheus.Registerer // nil: no metrics
-	// Version returns that of the cluster, as in v1.36.3, for /version. Nil, or where it returns
+	// Version returns that of the cluster, as in v1.36.3, for /version. Where it returns
 	// nothing: that of the release whose behaviour this is.
 	Version func() string
 }
@@ -69,15 +70,7 @@ func New(c Config, s Settings) (*Handler, error) {
 	if err := c.Validate(); err != nil {
 		return nil, err
 	}
-	if s.Kinds == nil || s.Guard == nil {
-		return nil, errors.New("query: Settings without Kinds or Guard")
-	}
-	if s.Logger == nil {
-		s.Logger = slog.Default()
-	}
-	if s.Version == nil {
-		s.Version = func() string { return "" }
-	}
+	s.Logger = cmp.Or(s.Logger, slog.Default())
 	h := &Handler{
 		config: c, kinds: s.Kinds, guard: s.Guard, seats: access.NewSeats(), relations: s.Relations, logger: s.Logger,
 		version: s.Version, patience: writeTimeout, hubs: map[*view.View]*hub{},

@@ -71,8 +71,10 @@ func live(t testing.TB, upstream *rest.Config, window view.Config) (*rest.Config
 	run(t, col.Run)
 	c := watches.Default()
 	c.Wait = setting.Duration(20 * time.Second)
-	w := must(watches.New(c, watches.Settings{Client: upstream, Collected: col, View: window}))
+	lookout := must(collector.NewLookout(upstream, func(string) bool { return true }))
+	w := must(watches.New(c, watches.Settings{Client: upstream, Collected: col, View: window, Lookout: lookout}))
 	run(t, w.Run)
+	run(t, func(ctx context.Context) error { return lookout.Run(ctx, w.NotFound()...) })
 	h := must(query.New(query.Default(), query.Settings{Kinds: w, Guard: access.Open(), Version: w.Version}))
 	srv := httptest.NewServer(h)
 	t.Cleanup(func() {

@@ -1,6 +1,10 @@
 package relation
 
-import "slices"
+import (
+	"cmp"
+	"maps"
+	"slices"
+)
 
 // Answer lists what belongs to an object, or what it belongs to.
 type Answer struct {
@@ -112,22 +116,13 @@ func (g gaps) states() map[Type]*State {
 	for t, reasons := range g {
 		s := &State{Complete: len(reasons) == 0}
 		for r, kinds := range reasons {
-			gap := Gap{Reason: r}
-			for k := range kinds {
-				gap.Kinds = append(gap.Kinds, k)
-			}
-			slices.Sort(gap.Kinds)
+			gap := Gap{Reason: r, Kinds: slices.Sorted(maps.Keys(kinds))}
 			if over := len(gap.Kinds) - MaxGapKinds; over > 0 {
 				gap.Kinds, gap.More = gap.Kinds[:MaxGapKinds], over
 			}
 			s.Gaps = append(s.Gaps, gap)
 		}
-		slices.SortFunc(s.Gaps, func(a, b Gap) int {
-			if a.Reason < b.Reason {
-				return -1
-			}
-			return 1
-		})
+		slices.SortFunc(s.Gaps, func(a, b Gap) int { return cmp.Compare(a.Reason, b.Reason) })
 		states[t] = s
 	}
 	return states

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/url"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -15,6 +16,7 @@ import (
 	"k8s.io/client-go/dynamic"
 
 	"github.com/watchbench/watchbench/internal/cluster/clustertest"
+	"github.com/watchbench/watchbench/watcher/collector"
 	"github.com/watchbench/watchbench/watcher/relation"
 	"github.com/watchbench/watchbench/watcher/watches"
 )
@@ -62,17 +64,24 @@ func TestLive(t *testing.T) {
 	create("networking.k8s.io/v1/ingresses", `{"apiVersion":"networking.k8s.io/v1","kind":"Ingress","metadata":{"name":"front"},"spec":{"rules":[{"http":{"paths":[{"path":"/","pathType":"Prefix","backend":{"service":{"name":"web","port":{"number":80}}}}]}}]}}`)
 	create("autoscaling/v2/horizontalpodautoscalers", `{"apiVersion":"autoscaling/v2","kind":"HorizontalPodAutoscaler","metadata":{"name":"grow"},"spec":{"maxReplicas":3,"scaleTargetRef":{"apiVersion":"apps/v1","kind":"Deployment","name":"web"}}}`)
 
-	followed := must(watches.New(watches.Default(), watches.Settings{Client: env.Config}))
+	lookout := must(collector.NewLookout(env.Config, func(string) bool { return true }))
+	followed := must(watches.New(watches.Default(), watches.Settings{Client: env.Config, Lookout: lookout}))
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
-	go func() { ended <- followed.Run(ctx) }()
+	go func() {
+		var looking sync.WaitGroup
+		looking.Go(func() { _ = lookout.Run(ctx, followed.NotFound()...) })
+		err := followed.Run(ctx)
+		looking.Wait()
+		ended <- err
+	}()
 	defer func() {
 		cancel()
 		if err := <-ended; err != nil {
 			t.Error(err)
 		}
 	}()
-	r := must(relation.New(relation.Default(), relation.Settings{Kinds: followed, Guard: &guard{}}))
+	r := must(relation.New(relation.Default(), relation.Settings{Kinds: followed, Guard: &guard{}, Followed: func() []watches.GVR { return nil }}))
 	get := func(query string) *relation.Answer {
 		t.Helper()
 		values := must(url.ParseQuery(query))

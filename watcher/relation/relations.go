@@ -2,7 +2,6 @@ package relation
 
 import (
 	"context"
-	"errors"
 
 	"github.com/watchbench/watchbench/watcher/access"
 	"github.com/watchbench/watchbench/watcher/watches"
@@ -20,7 +19,7 @@ type Kinds interface {
 // Settings are passed by code.
 type Settings struct {
 	Kinds Kinds
-	// Followed returns what is followed already; nil: nothing.
+	// Followed returns what is followed already.
 	Followed func() []watches.GVR
 	Guard    access.Guard
 }
@@ -35,12 +34,6 @@ type Relations struct {
 func New(c Config, s Settings) (*Relations, error) {
 	if err := c.Validate(); err != nil {
 		return nil, err
-	}
-	if s.Kinds == nil || s.Guard == nil {
-		return nil, errors.New("relation: Settings need Kinds and Guard")
-	}
-	if s.Followed == nil {
-		s.Followed = func() []watches.GVR { return nil }
 	}
 	return &Relations{c, s}, nil
 }

@@ -98,7 +98,7 @@ func TestWaitsTogether(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			c := newCluster()
 			c.put(t, plain("apps/v1/ReplicaSet", "a/r", "r"))
-			r := must(relation.New(relation.Default(), relation.Settings{Kinds: &slow{c, tt.takes, map[watches.GVR]time.Time{}}, Guard: &guard{}}))
+			r := must(relation.New(relation.Default(), relation.Settings{Kinds: &slow{c, tt.takes, map[watches.GVR]time.Time{}}, Guard: &guard{}, Followed: func() []watches.GVR { return nil }}))
 			began := time.Now()
 			a := ask(t, r, "apps/v1/ReplicaSet a/r down 3")
 			if took := time.Since(began); took != tt.want {
@@ -116,7 +116,7 @@ func TestWaitsTogether(t *testing.T) {
 func TestEndOfTheRequest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newCluster()
-		r, err := relation.New(relation.Default(), relation.Settings{Kinds: &slow{c, time.Hour, map[watches.GVR]time.Time{}}, Guard: &guard{}})
+		r, err := relation.New(relation.Default(), relation.Settings{Kinds: &slow{c, time.Hour, map[watches.GVR]time.Time{}}, Guard: &guard{}, Followed: func() []watches.GVR { return nil }})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -3,6 +3,7 @@ package setting
 import (
 	"crypto/tls"
 	"crypto/x509"
+	"encoding/pem"
 	"fmt"
 	"log/slog"
 	"os"
@@ -25,8 +26,8 @@ func Pool(file string) (*x509.CertPool, error) {
 	return pool, nil
 }
 
-// Pair reads a certificate and its key.
-func Pair(certFile, keyFile string) (tls.Certificate, error) {
+// Pair reads a certificate and its key, which may be encrypted as the original's may: in PEM itself (RFC 1423).
+func Pair(certFile, keyFile, password string) (tls.Certificate, error) {
 	cert, err := userfile.ReadFile(certFile)
 	if err != nil {
 		return tls.Certificate{}, err
@@ -34,6 +35,22 @@ func Pair(certFile, keyFile string) (tls.Certificate, error) {
 	key, err := userfile.ReadFile(keyFile)
 	if err != nil {
 		return tls.Certificate{}, err
+	}
+	switch block, _ := pem.Decode(key); {
+	case block == nil:
+	case block.Type == "ENCRYPTED PRIVATE KEY":
+		return tls.Certificate{}, fmt.Errorf("%s is encrypted as PKCS #8, which is not supported: "+
+			"write it again with openssl rsa -traditional -aes256", keyFile)
+	case x509.IsEncryptedPEMBlock(block): //nolint:staticcheck // insecure by design, and what is in use
+		plain, err := x509.DecryptPEMBlock(block, []byte(password)) //nolint:staticcheck // the same
+		var pair tls.Certificate
+		if err == nil { // one wrong password in 256 decrypts to something that is not a key
+			pair, err = tls.X509KeyPair(cert, pem.EncodeToMemory(&pem.Block{Type: block.Type, Bytes: plain}))
+		}
+		if err != nil {
+			return tls.Certificate{}, fmt.Errorf("decrypt %s with the password: %w", keyFile, err)
+		}
+		return pair, nil
 	}
 	return tls.X509KeyPair(cert, key)
 }

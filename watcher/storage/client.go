@@ -158,13 +158,6 @@ func (c *Client) Run(ctx context.Context) error {
 	}
 }
 
-func (c *Client) look() {
-	select {
-	case c.looks <- struct{}{}:
-	default:
-	}
-}
-
 // Reachable is nil unless every endpoint is down, or none is known.
 func (c *Client) Reachable() error {
 	all := *c.endpoints.Load()

@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/watchbench/watchbench/internal/lifecycle"
 )
 
 // How long an endpoint is left out before it is probed: doubled at each failure.
@@ -217,7 +219,7 @@ func (e *endpoint) markDown(sort int, now time.Time, err error) {
 	e.downFor = min(max(2*e.downFor, minDown), maxDown)
 	e.downUntil = now.Add(e.downFor)
 	e.up.Set(0)
-	e.client.look()
+	lifecycle.Signal(e.client.looks)
 }
 
 // down is since when the endpoint is down and why, nil if it is not. One that answers reads
@@ -243,7 +245,7 @@ func (e *endpoint) markUp(sort int) {
 			if !e.doubted {
 				e.up.Set(1)
 			} else {
-				e.client.look() // at when the doubt ends
+				lifecycle.Signal(e.client.looks) // at when the doubt ends
 			}
 		}
 		return
@@ -283,5 +285,5 @@ func (e *endpoint) probe(ctx context.Context) {
 	e.mu.Lock()
 	e.probing = false
 	e.mu.Unlock()
-	e.client.look()
+	lifecycle.Signal(e.client.looks)
 }

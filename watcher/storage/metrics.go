@@ -1,7 +1,6 @@
 package storage
 
 import (
-	"fmt"
 	"sync"
 	"time"
 
@@ -50,12 +49,8 @@ func NewMetrics(reg prometheus.Registerer, cluster string, in, out func() int64)
 		Opened: prometheus.NewCounter(prometheus.CounterOpts{Name: metric.StorageConns,
 			Help: "Connections opened to storage."}),
 	}
-	err := meter.Register(reg, m.requests, m.latency, m.Opened, meter.NetBytes("storage", "in", in),
+	return m, meter.Register(reg, m.requests, m.latency, m.Opened, meter.NetBytes("storage", "in", in),
 		meter.NetBytes("storage", "out", out))
-	if err != nil {
-		return nil, fmt.Errorf("register storage metrics: %w", err)
-	}
-	return m, nil
 }
 
 // Observe counts one call of an endpoint; see HandlerLabel.

@@ -29,8 +29,8 @@ func (s *Synchronizer) First(kind string) bool {
 			k.since = time.Now()
 		}
 	})
-	token(s.begun)
-	token(s.wake) // the record is to name it
+	lifecycle.Signal(s.begun)
+	lifecycle.Signal(s.wake) // the record is to name it
 	return true
 }
 
@@ -142,7 +142,7 @@ func (s *Synchronizer) doneFirst(kind string, lists int, whole bool) (done bool)
 			k.tries, k.dealt = soonTries, time.Time{}
 		}
 	})
-	token(s.wake) // storage may have been away when the record was to name it
+	lifecycle.Signal(s.wake) // storage may have been away when the record was to name it
 	return done
 }
 

@@ -1,8 +1,6 @@
 package synchronizer
 
 import (
-	"fmt"
-
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/watchbench/watchbench/internal/metric"
@@ -32,8 +30,5 @@ func newMetrics(reg prometheus.Registerer) (*metrics, error) {
 	}
 	m.runs.WithLabelValues("success")
 	m.runs.WithLabelValues("failure")
-	if err := meter.Register(reg, m.repairs, m.runs, m.last, m.waiting); err != nil {
-		return nil, fmt.Errorf("register synchronizer metrics: %w", err)
-	}
-	return m, nil
+	return m, meter.Register(reg, m.repairs, m.runs, m.last, m.waiting)
 }

@@ -3,6 +3,8 @@ package synchronizer
 import (
 	"context"
 	"slices"
+
+	"github.com/watchbench/watchbench/internal/lifecycle"
 )
 
 // soonTries bounds the comparisons out of turn of a kind, settle apart. The first one waits for the kind's first list,
@@ -17,7 +19,7 @@ func (s *Synchronizer) CompareSoon(kind string) {
 			k.lists++ // it is dealt with once more
 		}
 	})
-	token(s.wake)
+	lifecycle.Signal(s.wake)
 }
 
 // compareDue compares the kinds that are waiting, and reports whether there is more to

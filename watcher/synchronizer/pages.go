@@ -172,23 +172,26 @@ type lister struct {
 	limit     *rate.Limiter
 }
 
-// pages reads a kind page by page, sized by what comes; one that failed by its size, or got no answer, is halved. fresh
-// reports whether a record is new. The list is sound as in outcome.
+// pages reads a kind page by page, sized by what comes; one that failed by its size, or got no answer, is halved. After
+// the latter pages grow back while they come quickly: storage may have been busy. fresh reports whether a record is new. The list is sound as in outcome.
 func (l *lister) pages(ctx context.Context, kind, fields string, fresh func(*storage.Record) bool) (sound bool,
 	err error) {
 	sound = true
-	size, most := l.size, mostRows
+	size, most, fits := l.size, mostRows, mostRows
 	for offset := 0; ; {
 		if err := l.limit.Wait(ctx); err != nil {
 			return false, err
 		}
+		began := time.Now()
 		page, err := l.page(ctx, kind, fields, size, offset)
 		if ctx.Err() != nil {
 			return false, context.Cause(ctx)
 		}
-		if (storage.TooLarge(err) || timedOut(err)) && size > leastRows {
+		if large := storage.TooLarge(err); (large || timedOut(err)) && size > leastRows {
 			size = max(leastRows, size/2)
-			most = size
+			if most = size; large {
+				fits = size
+			}
 			continue
 		}
 		if err != nil {
@@ -206,6 +209,9 @@ func (l *lister) pages(ctx context.Context, kind, fields string, fresh func(*sto
 			return sound, nil
 		}
 		offset += len(page) - max(1, len(page)/overlap)
+		if time.Since(began) < pageTime/8 {
+			most = min(fits, most+most/4)
+		}
 		size = min(most, 4*size, max(leastRows, pageBytes/(bytes/len(page))))
 	}
 }

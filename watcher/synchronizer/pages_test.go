@@ -1,12 +1,15 @@
 package synchronizer
 
 import (
+	"context"
 	"fmt"
+	"os"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/watchbench/watchbench/watcher/object"
+	"github.com/watchbench/watchbench/watcher/storage"
 )
 
 const many = 2 * smallKind
@@ -109,6 +112,34 @@ func TestTooLargePages(t *testing.T) {
 		t.Errorf("%d repairs, want 1, error %v", n, err)
 	}
 }
+
+// TestPagesGrowBack: pages that got no answer at first are soon as large as before.
+func TestPagesGrowBack(t *testing.T) {
+	w := large()
+	s := w.synchronizer(t, func(c *Config) { c.PageSize, c.QPS = 500, 1e6 })
+	busy := 5
+	s.lister.storage = lists(func(limit, offset int) ([]storage.Record, error) {
+		if busy--; busy >= 0 {
+			return nil, os.ErrDeadlineExceeded
+		}
+		return w.List(t.Context(), "Pod", "", stateFields, limit, offset)
+	})
+	if c := s.suspects(t.Context(), "Pod", false, false); c.err != nil || !c.sound || w.lists > 20 {
+		t.Errorf("%d pages, want 20 at most; sound %t, error %v", w.lists, c.sound, c.err)
+	}
+}
+
+// lists is a Storage that is only listed.
+type lists func(limit, offset int) ([]storage.Record, error)
+
+func (f lists) List(_ context.Context, _, _, _ string, limit, offset int) ([]storage.Record, error) {
+	return f(limit, offset)
+}
+
+func (lists) Get(context.Context, object.Key, string) (r storage.Record, found bool, err error) {
+	return
+}
+func (lists) Put(context.Context, *object.Object) error { return nil }
 
 // TestSoundPages: many missing records need no read each, unless another process deletes so
 // many that a page does not begin with what the one before it showed.

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/watchbench/watchbench/internal/lifecycle"
 	"github.com/watchbench/watchbench/watcher/object"
 )
 
@@ -172,7 +173,7 @@ func (s *Synchronizer) Unnamed(kind string) (wait bool) {
 	s.with(kind, func(k *kindState) {
 		if k.held.IsZero() {
 			k.held = time.Now()
-			token(s.wake)
+			lifecycle.Signal(s.wake)
 		}
 		wait = time.Since(k.held) < nameWithin
 	})

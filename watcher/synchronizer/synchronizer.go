@@ -148,13 +148,6 @@ type Synchronizer struct {
 	begun chan struct{} // size 1: one token says that a first list was taken over
 }
 
-func token(to chan struct{}) {
-	select {
-	case to <- struct{}{}:
-	default:
-	}
-}
-
 // New starts nothing.
 func New(cfg Config, set Settings) (*Synchronizer, error) {
 	if cfg.PageSize < 2 || cfg.Concurrency < 1 || cfg.Reading < 1 || cfg.QPS <= 0 || cfg.Period <= 0 {

@@ -1,6 +1,7 @@
 package view
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"sync"
@@ -66,13 +67,8 @@ type View struct {
 
 // New makes an empty View that is not synced.
 func New(c Config) *View {
-	if c.Window <= 0 {
-		c.Window = DefaultWindow
-	}
-	if c.WindowBytes <= 0 {
-		c.WindowBytes = DefaultWindowBytes
-	}
-	return &View{window: c.Window, bytes: c.WindowBytes, objects: btree.NewG(degree, byName), synced: make(chan struct{})}
+	return &View{window: cmp.Or(c.Window, DefaultWindow), bytes: cmp.Or(c.WindowBytes, DefaultWindowBytes),
+		objects: btree.NewG(degree, byName), synced: make(chan struct{})}
 }
 
 // Changed takes the change of an object from old to now, either of which may be nil, at a version.

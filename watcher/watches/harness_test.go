@@ -3,6 +3,7 @@ package watches_test
 import (
 	"context"
 	"slices"
+	"sync"
 	"testing"
 	"time"
 
@@ -12,6 +13,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/watchbench/watchbench/internal/cluster/clustertest"
+	"github.com/watchbench/watchbench/watcher/collector"
 	"github.com/watchbench/watchbench/watcher/object"
 	"github.com/watchbench/watchbench/watcher/view"
 	"github.com/watchbench/watchbench/watcher/watches"
@@ -40,11 +42,18 @@ func run(t testing.TB, api *cluster, kube *rest.Config, change func(*watches.Con
 	if change != nil {
 		change(&c, &s)
 	}
+	s.Lookout = must(collector.NewLookout(kube, func(string) bool { return true }))
 	w := must(watches.New(c, s))
 	h.Watches = w
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)
-	go func() { done <- w.Run(ctx) }()
+	go func() {
+		var looking sync.WaitGroup
+		looking.Go(func() { _ = s.Lookout.Run(ctx, w.NotFound()...) })
+		err := w.Run(ctx)
+		looking.Wait()
+		done <- err
+	}()
 	h.stop = func() {
 		cancel()
 		select {

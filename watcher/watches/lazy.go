@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/watchbench/watchbench/internal/lifecycle"
 	"github.com/watchbench/watchbench/watcher/collector"
 	"github.com/watchbench/watchbench/watcher/view"
 )
@@ -120,7 +121,7 @@ func (w *Watches) listing(key string, bytes int) {
 		work.Step()
 		w.pace <- work
 		if n := l.listed.Add(int64(bytes)); n > w.config.MaxBytes && n-int64(bytes) <= w.config.MaxBytes {
-			signal(w.full)
+			lifecycle.Signal(w.full)
 		}
 	}
 }

@@ -9,6 +9,7 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
+	"github.com/watchbench/watchbench/internal/lifecycle"
 	"github.com/watchbench/watchbench/watcher/collector"
 	"github.com/watchbench/watchbench/watcher/view"
 )
@@ -170,7 +171,7 @@ func (w *Watches) hold(r GVR) (*hold, error) {
 		if _, now := w.Served().Find(r); now { // discovery answered since
 			return nil, errAgain
 		}
-		signal(w.soon) // it may be a custom kind of a moment ago
+		lifecycle.Signal(w.soon) // it may be a custom kind of a moment ago
 		err = ErrNotServed
 	case !w.config.Lazy:
 		err = ErrNotFollowed

@@ -1,12 +1,14 @@
 package watches
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"log/slog"
 	"maps"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -34,8 +36,7 @@ type Settings struct {
 	// Collected is the pipeline's collector, if there is one. A kind of which it has all objects
 	// is read there, if it was made with a View.
 	Collected *collector.Collector
-	// Lookout says what the cluster serves, all of it, and is run elsewhere, with NotFound. Nil: there is
-	// one for the watches alone.
+	// Lookout says what the cluster serves, all of it, and is run elsewhere, with NotFound.
 	Lookout  *collector.Lookout
 	View     view.Config           // of the kinds that are followed here
 	Registry prometheus.Registerer // nil: no metrics
@@ -48,7 +49,6 @@ type Watches struct {
 	config    Config
 	collected *collector.Collector // nil: none
 	own       *collector.Collector
-	alone     bool // nobody else runs the lookout
 
 	ending chan struct{} // closed at the end of Run
 	first  sync.Map      // key → *lazy: those whose first list is not complete
@@ -57,8 +57,8 @@ type Watches struct {
 
 	pace chan *lifecycle.Work // size 1: the work of all first lists, or it is with one of them
 
+	ran     atomic.Bool
 	mu      sync.Mutex
-	ran     bool              // guarded by mu
 	pins    map[GVR]*bool     // guarded by mu; what is pinned, and whether it was logged that a limit is in the way
 	lazy    map[GVR]*lazy     // guarded by mu
 	crowded map[GVR]time.Time // guarded by mu; refused until then because room was short
@@ -69,17 +69,12 @@ func New(c Config, s Settings) (*Watches, error) {
 	if err := c.Validate(); err != nil {
 		return nil, err
 	}
-	if s.Client == nil {
-		return nil, errors.New("watches: settings have no Client: want how to reach the apiserver")
-	}
-	if s.Logger == nil {
-		s.Logger = slog.New(slog.DiscardHandler)
-	}
+	s.Logger = cmp.Or(s.Logger, slog.New(slog.DiscardHandler))
 	w := &Watches{
 		config: c, collected: s.Collected, ending: make(chan struct{}), pace: make(chan *lifecycle.Work, 1),
 		soon: make(chan struct{}, 1), full: make(chan struct{}, 1), pins: map[GVR]*bool{},
 		lazy: map[GVR]*lazy{}, crowded: map[GVR]time.Time{},
-		served: served{logger: s.Logger, known: make(chan struct{})},
+		served: served{logger: s.Logger, known: make(chan struct{}), lookout: s.Lookout},
 	}
 	w.catalogue.Store(&Catalogue{})
 	w.pace <- new(lifecycle.BeginWork())
@@ -98,40 +93,23 @@ func New(c Config, s Settings) (*Watches, error) {
 	if err != nil {
 		return nil, fmt.Errorf("watches: %w", err)
 	}
-	if w.lookout = s.Lookout; w.lookout == nil {
-		w.alone = true
-		if w.lookout, err = collector.NewLookout(s.Client, func(string) bool { return true }); err != nil {
-			return nil, fmt.Errorf("watches: %w", err)
-		}
-	}
 	w.lookout.Tell(func(groups []collector.APIGroup, err error) time.Duration {
 		pause := w.learn(groups, err)
 		w.endUnserved()
 		return pause
 	})
-	if err := w.register(s.Registry); err != nil {
-		return nil, fmt.Errorf("watches: %w", err)
-	}
-	return w, nil
+	return w, w.register(s.Registry)
 }
 
 // Run follows what is asked for until ctx ends, and returns nil after all its goroutines
 // have ended. What was opened before stays readable, and its cursors end.
 func (w *Watches) Run(ctx context.Context) error {
-	w.mu.Lock()
-	if w.ran {
-		w.mu.Unlock()
+	if w.ran.Swap(true) {
 		return ErrRunTwice
 	}
-	w.ran = true
-	w.mu.Unlock()
 	var all sync.WaitGroup
-	if w.alone {
-		all.Go(func() { _ = w.lookout.Run(ctx, w.NotFound()) })
-	}
-	for _, part := range []func(context.Context){w.askVersion, w.tidy, w.forward} {
-		all.Go(func() { part(ctx) })
-	}
+	all.Go(func() { w.askVersion(ctx) })
+	all.Go(func() { w.tidy(ctx) })
 	err := w.own.Run(ctx)
 	close(w.ending)
 	all.Wait()
@@ -144,26 +122,8 @@ func (w *Watches) Run(ctx context.Context) error {
 	return err
 }
 
-// NotFound has a token when a list or watch was answered with 404, or somebody asked for a kind that is not known.
-func (w *Watches) NotFound() <-chan struct{} { return w.soon }
-
-func signal(c chan struct{}) {
-	select {
-	case c <- struct{}{}:
-	default:
-	}
-}
-
-func (w *Watches) forward(ctx context.Context) {
-	for {
-		select {
-		case <-w.own.NotFound():
-			signal(w.soon)
-		case <-ctx.Done():
-			return
-		}
-	}
-}
+// NotFound have a token when a list or watch was answered with 404, or somebody asked for a kind that is not known.
+func (w *Watches) NotFound() []<-chan struct{} { return []<-chan struct{}{w.own.NotFound(), w.soon} }
 
 func (w *Watches) register(reg prometheus.Registerer) error {
 	gauge := func(name, help string, value func() float64) prometheus.Collector {
