@@ -123,7 +123,7 @@ func (c *cell) beginDivided(ctx context.Context) error {
 
 // stored waits until storage has what existed before the watcher, and notes when, and what the watcher had used.
 func (c *cell) stored(ctx context.Context) error {
-	if n, _ := c.s.Watchers(); c.s.Load.Prefill == 0 || c.s.Fault != nil || n > 1 {
+	if c.s.Load.Prefill == 0 || c.s.Fault != nil || c.s.Watcher.Replicas > 1 {
 		return nil // of several watchers none has all, and faults may keep storage from it
 	}
 	d := drainWait{watcher: c.watcher, metrics: c.metrics, storage: c.storage}
@@ -272,10 +272,9 @@ func (c *cell) cpuSoFar(ctx context.Context) *float64 {
 	return &sum
 }
 
-// startReplicas starts the other replicas, or the watchers of the other shards, beside the first.
+// startReplicas starts the other replicas beside the first.
 func (c *cell) startReplicas(ctx context.Context) error {
-	n, _ := c.s.Watchers()
-	for range n - 1 {
+	for range c.s.Watcher.Replicas - 1 {
 		w, err := c.Launch(ctx, 0)
 		if err != nil {
 			return err

@@ -76,7 +76,7 @@ func (c *site) Others() []*party.Watcher { return slices.Clone(c.others) }
 // SetWatchers makes main the watcher whose counters are read.
 func (c *site) SetWatchers(main *party.Watcher, others []*party.Watcher) {
 	live := []metered{main}
-	if _, all := c.s.Watchers(); all {
+	if c.s.Shared() {
 		for _, w := range others {
 			live = append(live, w)
 		}
