@@ -69,21 +69,6 @@ func (c *cell) collect(ctx context.Context) error {
 		history.SaveLines(c.dir, history.FileSamples, c.sampler.taken()))
 }
 
-// saveLeases saves who held which Lease when, and to which instance of storage he writes.
-func (c *cell) saveLeases() error {
-	if c.leases == nil {
-		return nil
-	}
-	c.leases.mu.Lock()
-	defer c.leases.mu.Unlock()
-	for i := range c.leases.states {
-		if w := c.replica(c.leases.states[i].Holder); w != nil {
-			c.leases.states[i].Instance = w.Instance
-		}
-	}
-	return history.SaveLines(c.dir, history.FileLeases, c.leases.states)
-}
-
 func (c *cell) saveLedger(ctx context.Context) error {
 	path := filepath.Join(c.dir, history.FileLedger)
 	if err := c.storage.SaveLedger(ctx, path); err != nil {

@@ -106,11 +106,9 @@ func (c *cell) beginWatchers(ctx context.Context) error {
 func (c *cell) beginDivided(ctx context.Context) error {
 	c.Mark(history.Mark{What: history.MarkStarted})
 	for range c.s.Watcher.Replicas {
-		w, err := party.SpawnWatcher(c.watcherSetup(0))
-		if err != nil {
+		if _, err := c.spawn(); err != nil {
 			return err
 		}
-		c.all = append(c.all, w)
 		c.SetWatchers(c.all[0], c.all[1:])
 	}
 	if err := c.Divided(ctx); err != nil {

@@ -44,7 +44,7 @@ type site struct {
 	all      []*party.Watcher          // that were started
 	live     atomic.Pointer[[]metered] // the watchers that work, for the sampler
 	launched int
-	leases   *leaseLog    // nil without an election
+	leases   leaseLog
 	asked    atomic.Int64 // requests to watchers
 	refusals int          // watchers that were to refuse their configuration
 
@@ -216,13 +216,20 @@ func (c *site) Begin(ctx context.Context, queues int) error {
 // Spawn starts the watcher that is judged, in the place of one that has ended, and waits for nothing.
 func (c *site) Spawn(_ context.Context) error {
 	c.Mark(history.Mark{What: history.MarkStarted})
-	w, err := party.SpawnWatcher(c.watcherSetup(0))
-	if err != nil {
-		return err
+	w, err := c.spawn()
+	if err == nil {
+		c.SetWatchers(w, c.others)
 	}
-	c.all = append(c.all, w)
-	c.SetWatchers(w, c.others)
-	return nil
+	return err
+}
+
+// spawn starts a watcher and waits for nothing.
+func (c *site) spawn() (*party.Watcher, error) {
+	w, err := party.SpawnWatcher(c.watcherSetup(0))
+	if err == nil {
+		c.all = append(c.all, w)
+	}
+	return w, err
 }
 
 // Resumed reads the counters of a watcher that took the place of the first as those from which the figures begin.
