@@ -150,14 +150,12 @@ func (c *cell) phase(name string) { c.r.progress.phase(name) }
 // startSampling samples in the background until the returned function is called,
 // which waits for the end of it and may be called again.
 func (c *cell) startSampling(ctx context.Context) func() {
-	parties := map[string]reading{history.PartyRunner: local(os.Getpid())}
-	for name, pid := range clusterPIDs(c.r.cluster.PIDs) {
-		parties[name] = local(pid)
-	}
+	c.sampler = newSampler(func() []metered { return *c.live.Load() }, c.storage)
+	c.sampler.work(history.PartyRunner, local(os.Getpid()))
+	c.sampler.cluster(c.r.cluster.PIDs)
 	for name, p := range c.processes() {
-		parties[name] = p.Use
+		c.sampler.work(name, &life{of: p, use: p.Use})
 	}
-	c.sampler = newSampler(parties, func() []metered { return *c.live.Load() }, c.storage)
 	c.sampler.now = c.now
 	if c.pods != nil {
 		c.sampler.period, c.sampler.away = podPeriod, true

@@ -460,8 +460,7 @@ func (c *cell) awaitReturn(ctx context.Context) error {
 	most := matrix.BeforeLoad(c.sampler.taken(), c.record.LoadStarted).Goroutines + matrix.GoroutinesLeft(c.s.Ceilings)
 	deadline := time.Now().Add(returnWait)
 	for {
-		c.sampler.read(ctx, true)
-		last := c.sampler.latest()
+		last := c.sampler.read(ctx, true).Goroutines
 		if c.s.Fault == nil || last == nil || *last <= most || time.Now().After(deadline) {
 			return nil
 		}

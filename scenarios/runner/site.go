@@ -303,15 +303,13 @@ func (c *cell) release() error {
 
 // RestartAPIServer kills kube-apiserver, starts it again and waits until it is ready.
 func (c *site) RestartAPIServer(ctx context.Context) error {
-	return c.restarted(c.r.cluster.RestartAPIServer(ctx), history.PartyAPIServer)
+	return c.restarted(c.r.cluster.RestartAPIServer(ctx))
 }
 
-// restarted has the sampler look at the new processes of parties of the cluster.
-func (c *site) restarted(err error, parties ...string) error {
+// restarted has the sampler look at the new processes of the cluster.
+func (c *site) restarted(err error) error {
 	if err == nil {
-		for _, party := range parties {
-			c.sampler.restarted(party, c.r.cluster.PIDs[party])
-		}
+		c.sampler.cluster(c.r.cluster.PIDs)
 	}
 	return err
 }
@@ -328,7 +326,7 @@ func (c *site) Backup(ctx context.Context) error {
 // Restore puts the last backup back.
 func (c *site) Restore(ctx context.Context) error {
 	if !c.s.Simulated() {
-		return c.restarted(c.r.cluster.Restore(ctx), history.PartyAPIServer, history.PartyEtcd)
+		return c.restarted(c.r.cluster.Restore(ctx))
 	}
 	_, err := c.api.Send(ctx, http.MethodPost, apisim.PathRestore, nil)
 	return err
