@@ -152,7 +152,7 @@ func (g *Generator) Tell(line string) error {
 }
 
 // Go has the load begin, of several generators at one instant.
-func (g *Generator) Go() error {
+func (g *Generator) Go(context.Context) error {
 	if len(g.Parts) == 1 {
 		return g.Tell("go")
 	}

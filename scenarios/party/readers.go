@@ -74,7 +74,7 @@ func (r *Readers) Connect(ctx context.Context) error {
 }
 
 // Go begins with the queries.
-func (r *Readers) Go() error { return r.step(context.Background(), readers.Go, "", 0) }
+func (r *Readers) Go(ctx context.Context) error { return r.step(ctx, readers.Go, "", 0) }
 
 // Halt ends the queries and returns when the last is answered.
 func (r *Readers) Halt(ctx context.Context) error {

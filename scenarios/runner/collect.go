@@ -23,40 +23,9 @@ const defaultSyncPeriod = 5 * time.Minute
 
 // collect saves the rest of the record while the parties still run; cell.json follows when they have ended.
 func (c *cell) collect(ctx context.Context) error {
-	if err := c.faults.Finish(ctx, c); err != nil {
-		return err
-	}
-	if err := c.readers.End(ctx); err != nil {
-		return err
-	}
-	if err := c.saveLedger(ctx); err != nil {
-		return err
-	}
-	if !c.record.Cut { // else G1 is not judged
-		former, err := party.Former(ctx, c.storage, c.api, c.record.Kinds, c.rules)
-		if err != nil {
-			return err
-		}
-		if err := history.SaveFormer(c.dir, slices.Values(former)); err != nil {
-			return err
-		}
-	}
-	for name, text := range map[string][]byte{history.FileBefore: c.before, history.FileAfter: c.after} {
-		if text == nil {
-			continue // a watcher without metrics
-		}
-		if err := history.Save(c.dir, name, text); err != nil {
-			return err
-		}
-	}
-	meta, err := c.meta()
+	finish := func(ctx context.Context) error { return c.faults.Finish(ctx, c) }
+	err := inTurn(ctx, finish, c.readers.End, c.saveLedger, c.saveFormer, c.saveMetrics, c.saveMeta, c.capture)
 	if err != nil {
-		return err
-	}
-	if err := history.SaveJSON(c.dir, history.FileMeta, meta); err != nil {
-		return err
-	}
-	if err := c.capture(ctx); err != nil {
 		return err
 	}
 	deeds, err := c.faults.Deeds()
@@ -67,6 +36,28 @@ func (c *cell) collect(ctx context.Context) error {
 		history.SaveLines(c.dir, history.FileDeeds, deeds),
 		history.SaveLines(c.dir, history.FileMarks, c.marks), c.saveLeases(),
 		history.SaveLines(c.dir, history.FileSamples, c.sampler.taken()))
+}
+
+// saveFormer saves what storage held in between; of a cell that was cut G1, which needs it, is not judged.
+func (c *cell) saveFormer(ctx context.Context) error {
+	if c.record.Cut {
+		return nil
+	}
+	former, err := party.Former(ctx, c.storage, c.api, c.record.Kinds, c.rules)
+	if err != nil {
+		return err
+	}
+	return history.SaveFormer(c.dir, slices.Values(former))
+}
+
+// saveMetrics saves the watcher's metrics; another watcher may have none.
+func (c *cell) saveMetrics(context.Context) (err error) {
+	for name, text := range map[string][]byte{history.FileBefore: c.before, history.FileAfter: c.after} {
+		if text != nil {
+			err = errors.Join(err, history.Save(c.dir, name, text))
+		}
+	}
+	return err
 }
 
 func (c *cell) saveLedger(ctx context.Context) error {
@@ -82,8 +73,8 @@ func (c *cell) saveLedger(ctx context.Context) error {
 	return nil
 }
 
-// meta holds the judge's input beside the logs.
-func (c *cell) meta() (check.Meta, error) {
+// saveMeta saves the judge's input beside the logs.
+func (c *cell) saveMeta(context.Context) error {
 	meta := check.Meta{
 		Cell: c.record.ID, Strategy: c.s.Watcher.Strategy, Mode: c.s.Storage.Mode, QueueFull: c.s.Watcher.QueueFull,
 		Cut: c.record.Cut, Rules: c.rules, WatcherReady: c.record.Watcher.Ready,
@@ -104,11 +95,14 @@ func (c *cell) meta() (check.Meta, error) {
 	}
 	if c.record.Watcher.Joined {
 		meta.QueueFull = ""
-		return meta, nil
+	} else {
+		after, err := history.LoadScrape(c.dir, history.FileAfter)
+		if err != nil {
+			return err
+		}
+		meta.Counters = party.Counters(after, c.record.ScrapeStarted, c.record.ScrapeFinished)
 	}
-	after, err := history.LoadScrape(c.dir, history.FileAfter)
-	meta.Counters = party.Counters(after, c.record.ScrapeStarted, c.record.ScrapeFinished)
-	return meta, err
+	return history.SaveJSON(c.dir, history.FileMeta, meta)
 }
 
 // withheld counts the events of each kind that a fault swallowed.

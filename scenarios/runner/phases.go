@@ -52,32 +52,22 @@ func (c *cell) prepare(ctx context.Context) (err error) {
 			return err
 		}
 	}
-	generatorReady := func() error {
+	generatorReady := func(ctx context.Context) error {
 		return c.generator.Reached(ctx, party.PhaseReady, c.patience(party.PrepareLimit), nil)
 	}
 	// With objects to begin with, the watcher's first lists are to have them all; so they are with a watcher that cannot
 	// say when its lists are complete: what was written before it had them would count as lost. So they are in a cluster,
 	// where it may start while the first objects are written, and merge states that wait for its record of kinds.
 	if c.s.Load.Prefill > 0 || c.s.Load.Profile != "" || c.s.Traced() || c.s.Watcher.Command != "" || c.pods != nil {
-		if err := generatorReady(); err != nil {
+		if err := generatorReady(ctx); err != nil {
 			return err
 		}
 	}
-	if err := c.faults.Prepare(ctx, c); err != nil {
-		return err
-	}
+	faults, watchers := func(ctx context.Context) error { return c.faults.Prepare(ctx, c) }, c.beginWatchers
 	if c.s.Watcher.Divided() {
-		err = c.beginDivided(ctx)
-	} else {
-		err = c.beginWatchers(ctx)
+		watchers = c.beginDivided
 	}
-	if err != nil {
-		return err
-	}
-	if err := generatorReady(); err != nil {
-		return err
-	}
-	if err := c.startWitness(ctx); err != nil {
+	if err := inTurn(ctx, faults, watchers, generatorReady, c.startWitness); err != nil {
 		return err
 	}
 	first, err := c.settle(ctx, c.patience(party.SyncLimit))
@@ -90,16 +80,23 @@ func (c *cell) prepare(ctx context.Context) (err error) {
 	return c.readers.Connect(ctx) // once the watcher holds everything
 }
 
+// inTurn takes the steps one after another, until one fails.
+func inTurn(ctx context.Context, steps ...func(context.Context) error) error {
+	for _, step := range steps {
+		if err := step(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // beginWatchers starts one watcher and, once it is ready, others beside it.
 func (c *cell) beginWatchers(ctx context.Context) error {
 	if err := c.Begin(ctx, 0); err != nil {
 		return err
 	}
 	c.firstSync(ctx)
-	if err := c.stored(ctx); err != nil {
-		return err
-	}
-	return c.startReplicas(ctx)
+	return inTurn(ctx, c.stored, c.startReplicas)
 }
 
 // beginDivided starts all replicas at once, so that none lists what others are to have.
@@ -301,19 +298,7 @@ func (c *cell) load(ctx context.Context) error {
 	c.cpuBefore, _ = procstat.ReadCPUTime() // unknown elsewhere than on Linux
 	c.record.LoadStarted = c.now().UnixNano()
 	c.record.FaultsSet = c.record.LoadStarted
-	if err := c.setFaults(ctx); err != nil {
-		return err
-	}
-	if err := c.readers.Go(); err != nil {
-		return err
-	}
-	if err := c.generator.Go(); err != nil {
-		return err
-	}
-	if err := c.follow(ctx); err != nil {
-		return err
-	}
-	if err := c.readers.Halt(ctx); err != nil {
+	if err := inTurn(ctx, c.setFaults, c.readers.Go, c.generator.Go, c.follow, c.readers.Halt); err != nil {
 		return err
 	}
 	c.record.Planned = c.planned()
