@@ -41,7 +41,6 @@ type Process struct {
 	mu    sync.Mutex // guards what follows
 	state *os.ProcessState
 	said  map[string]map[string]json.RawMessage // by phase, the fields of all its lines, the later ones over the earlier
-	last  string                                // phase
 	used  time.Duration                         // CPU time of a Pod's process at the last reading
 	began time.Time
 }
@@ -129,7 +128,7 @@ func (p *Process) take(line []byte) {
 	defer p.mu.Unlock()
 	fields := p.said[of.Phase]
 	if json.Unmarshal(line, &fields) == nil {
-		p.said[of.Phase], p.last = fields, of.Phase
+		p.said[of.Phase] = fields
 		if p.agent != nil && of.Phase == pod.PhasePod {
 			p.began = time.Now()
 		}
@@ -260,18 +259,19 @@ func (p *Process) Stop(grace time.Duration) {
 	if p.agent != nil {
 		grace += podGrace
 	}
-	if !p.awaitEnd(grace) {
+	if !p.awaitEnd(context.Background(), grace) {
 		p.Kill()
 	}
 }
 
-func (p *Process) awaitEnd(limit time.Duration) bool {
-	t := time.NewTimer(limit)
-	defer t.Stop()
+// awaitEnd reports whether the child ends before the context and within the limit.
+func (p *Process) awaitEnd(ctx context.Context, limit time.Duration) bool {
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
 	select {
 	case <-p.done:
 		return true
-	case <-t.C:
+	case <-ctx.Done():
 		return false
 	}
 }
@@ -280,7 +280,7 @@ func (p *Process) awaitEnd(limit time.Duration) bool {
 func (p *Process) Kill() {
 	if !p.Ended() {
 		p.killed.Store(true)
-		if p.agent != nil && p.agent.end() == nil && p.awaitEnd(killGrace) {
+		if p.agent != nil && p.agent.end() == nil && p.awaitEnd(context.Background(), killGrace) {
 			return
 		}
 	}
@@ -352,7 +352,7 @@ func (p *Process) Lost(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
-	if p.awaitEnd(200 * time.Millisecond) {
+	if p.awaitEnd(ctx, 200*time.Millisecond) {
 		return p.Failure()
 	}
 	return err

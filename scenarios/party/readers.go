@@ -86,27 +86,13 @@ func (r *Readers) End(ctx context.Context) error {
 	if err := r.step(ctx, readers.Done, "", 0); r == nil || err != nil {
 		return err
 	}
-	if err := r.over(ctx, "the end of the readers", readersGrace); err != nil {
-		return fmt.Errorf("complete the readers' record: %w", err)
+	switch ended := r.awaitEnd(ctx, readersGrace); {
+	case ended && r.ExitCode() != 0:
+		return fmt.Errorf("complete the readers' record: %w", r.Failure())
+	case !ended && ctx.Err() == nil:
+		return &TimeoutError{What: "the end of the readers", After: readersGrace, Log: r.Log}
 	}
-	return nil
-}
-
-// over returns once the process has ended well.
-func (p *Process) over(ctx context.Context, what string, limit time.Duration) error {
-	t := time.NewTimer(limit)
-	defer t.Stop()
-	select {
-	case <-p.Done():
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	case <-t.C:
-		return &TimeoutError{What: what, After: limit, Log: p.Log}
-	}
-	if p.ExitCode() != 0 {
-		return p.Failure()
-	}
-	return nil
+	return context.Cause(ctx)
 }
 
 // Witness is the process that records what happens to a cluster's objects, whoever writes them.

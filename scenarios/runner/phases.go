@@ -337,10 +337,8 @@ func (c *cell) follow(ctx context.Context) error {
 	limit += allowance(c.s.Load.Operations)
 	both, ctx := errgroup.WithContext(ctx)
 	both.Go(func() error {
-		return c.generator.Reached(ctx, party.PhaseLoaded, limit+loadSlack, func(l party.Line) {
-			if l.Phase == party.PhaseLoad {
-				c.r.progress.share(l.Fraction)
-			}
+		return c.generator.Reached(ctx, party.PhaseLoaded, limit+loadSlack, func() {
+			c.r.progress.share(c.generator.Said(party.PhaseLoad).Fraction)
 		})
 	})
 	both.Go(func() error { return c.faults.Run(ctx, c, time.Unix(0, c.record.LoadStarted)) })
