@@ -161,9 +161,6 @@ func (c *cell) startSampling(ctx context.Context) func() {
 	if c.pods != nil {
 		c.sampler.period, c.sampler.away = podPeriod, true
 	}
-	if c.s.Watcher.Divided() {
-		c.sampler.metrics = c.metrics
-	}
 	c.sampler.asked = func() float64 { return float64(c.asked.Load()) }
 	// A page that shows the watcher, and bounds that a fault puts it to, need what only it knows.
 	c.sampler.asks = c.r.opts.Observer != nil || c.s.Fault != nil

@@ -140,18 +140,8 @@ func (c *cell) capture(ctx context.Context) error {
 	if err := c.storage.SaveState(ctx, in("state.ndjson")); err != nil {
 		return err
 	}
-	logs, err := os.ReadDir(c.logs)
-	if err != nil {
+	if err := os.CopyFS(in(""), os.DirFS(c.logs)); err != nil {
 		return fmt.Errorf("keep what was captured: %w", err)
-	}
-	for _, log := range logs {
-		data, err := os.ReadFile(filepath.Join(c.logs, log.Name()))
-		if err == nil {
-			err = os.WriteFile(in(log.Name()), data, 0o644)
-		}
-		if err != nil {
-			return fmt.Errorf("keep what was captured: %w", err)
-		}
 	}
 	return nil
 }

@@ -30,6 +30,25 @@ type metered interface {
 	Metrics(context.Context) ([]byte, history.Scrape, error)
 }
 
+// joined are the metrics of watchers that share the work: their texts, and the series of all.
+func joined(ctx context.Context, of []metered) (text []byte, all history.Scrape, err error) {
+	all = history.Scrape{}
+	for i, w := range of {
+		one, s, err := w.Metrics(ctx)
+		if err != nil {
+			return nil, nil, err
+		}
+		if i > 0 {
+			text = append(text, history.NextReplica...)
+		}
+		text = append(text, one...)
+		for name, points := range s {
+			all[name] = append(all[name], points...)
+		}
+	}
+	return text, all, nil
+}
+
 // life is one process of a party and what it had used at the last reading.
 type life struct {
 	of any // identifies it
@@ -48,9 +67,8 @@ func local(pid int) *life {
 
 // sampler reads all parties periodically, from outside; the watcher only on request, as answers cost it CPU.
 type sampler struct {
-	parties  map[string][]*life                                    // the processes that each has or had
-	watchers func() []metered                                      // that work now
-	metrics  func(context.Context) ([]byte, history.Scrape, error) // of them all
+	parties  map[string][]*life // the processes that each has or had
+	watchers func() []metered   // that work now
 	storage  metered
 	asks     bool                                // each sample reads the watcher's metrics
 	asked    func() float64                      // the requests to watchers so far; nil is unknown
@@ -65,9 +83,7 @@ type sampler struct {
 }
 
 func newSampler(w func() []metered, m metered) *sampler {
-	s := &sampler{parties: map[string][]*life{}, watchers: w, storage: m, period: samplePeriod, now: time.Now}
-	s.metrics = func(ctx context.Context) ([]byte, history.Scrape, error) { return w()[0].Metrics(ctx) }
-	return s
+	return &sampler{parties: map[string][]*life{}, watchers: w, storage: m, period: samplePeriod, now: time.Now}
 }
 
 // work has a party be these processes from now on. What the former ones used up to their last reading stays in its
@@ -125,7 +141,7 @@ func (s *sampler) read(ctx context.Context, ask bool) history.Sample {
 	var scrapeErr error
 	if ask {
 		var w history.Scrape
-		if text, w, scrapeErr = s.metrics(ctx); scrapeErr == nil {
+		if text, w, scrapeErr = joined(ctx, s.watchers()); scrapeErr == nil {
 			x.QueueDepth = w.Sum(metric.EventsQueued, "kind", podKind)
 			x.WriterDepth = w.Sum(metric.QueueDepth, "queue", metric.WriterQueueHandler)
 			x.HandlerDepth = w.HandlerDepth(metric.QueueDepth, podKind)

@@ -1,7 +1,6 @@
 package runner
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -237,22 +236,9 @@ func (c *site) Resumed(ctx context.Context) error {
 	return c.readMetrics(ctx, &c.before)
 }
 
-// metrics are the watcher's or, of replicas that divide the work, those of all.
+// metrics are those of the watchers that work.
 func (c *site) metrics(ctx context.Context) ([]byte, history.Scrape, error) {
-	if !c.s.Watcher.Divided() {
-		return c.watcher.Metrics(ctx)
-	}
-	var texts [][]byte
-	for _, w := range *c.live.Load() {
-		text, _, err := w.Metrics(ctx)
-		if err != nil {
-			return nil, nil, err
-		}
-		texts = append(texts, text)
-	}
-	text := bytes.Join(texts, []byte(history.NextReplica))
-	s, err := history.ParseScrape(bytes.NewReader(text))
-	return text, s, err
+	return joined(ctx, *c.live.Load())
 }
 
 // readMetrics keeps the watcher's metrics; another watcher may have none.

@@ -3,6 +3,7 @@ package spec
 import (
 	"cmp"
 	"path"
+	"regexp"
 	"strconv"
 	"strings"
 
@@ -269,33 +270,16 @@ type (
 	Share = units.Share
 )
 
+// A word of a command, and what is quoted in it: without an end up to that of the command.
+var (
+	wordForm   = regexp.MustCompile(`(?:[^ \t'"]|'[^']*(?:'|$)|"[^"]*(?:"|$))+`)
+	quotedForm = regexp.MustCompile(`'([^']*)(?:'|$)|"([^"]*)(?:"|$)`)
+)
+
 // Words splits the command of another watcher at spaces; single and double quotes keep words together.
-func (w Watcher) Words() []string {
-	var words []string
-	var word strings.Builder
-	var quote rune
-	open := false
-	for _, r := range w.Command {
-		switch {
-		case quote != 0 && r == quote:
-			quote = 0
-		case quote != 0:
-			word.WriteRune(r)
-		case r == '\'' || r == '"':
-			quote, open = r, true
-		case r == ' ' || r == '\t':
-			if open {
-				words = append(words, word.String())
-				word.Reset()
-				open = false
-			}
-		default:
-			word.WriteRune(r)
-			open = true
-		}
-	}
-	if open {
-		words = append(words, word.String())
+func (w Watcher) Words() (words []string) {
+	for _, word := range wordForm.FindAllString(w.Command, -1) {
+		words = append(words, quotedForm.ReplaceAllString(word, "$1$2"))
 	}
 	return words
 }
