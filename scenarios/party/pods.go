@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"math/rand/v2"
 	"net"
 	"net/http"
@@ -176,7 +177,12 @@ func (a *agent) usage(ctx context.Context) (u pod.Usage, ahead, within int64, er
 	ctx, cancel := context.WithTimeout(ctx, askTimeout)
 	defer cancel()
 	began := time.Now()
-	data, err := answer(get(ctx, a.http, a.base+"/usage"))
+	resp, err := get(ctx, a.http, a.base+"/usage")
+	if err != nil {
+		return u, 0, 0, err
+	}
+	defer resp.Body.Close()
+	data, err := io.ReadAll(io.LimitReader(resp.Body, 1<<20))
 	took := time.Since(began).Nanoseconds()
 	if err == nil {
 		err = json.Unmarshal(data, &u)
