@@ -38,10 +38,10 @@ func Cell(ctx context.Context, dir string, o Options) (result.Cell, error) {
 	}
 	c.Baseline = o.Baseline
 	cell, err := c.judge(ctx)
-	if err != nil {
-		return cell, unusable(fmt.Errorf("cell %s: %w", c.Cell.ID, err))
+	if err == nil {
+		err = c.readers(ctx, dir, &cell)
 	}
-	if err := c.readers(ctx, dir, &cell); err != nil {
+	if err != nil {
 		return cell, unusable(fmt.Errorf("cell %s: %w", c.Cell.ID, err))
 	}
 	weigh(&c.Cell.Scenario, &cell)

@@ -80,11 +80,7 @@ func growth(before, after history.Scrape, name string, labels ...string) *float6
 	if a == nil {
 		return nil
 	}
-	v := *a
-	if b := before.Sum(name, labels...); b != nil {
-		v -= *b
-	}
-	return &v
+	return new(*a - before.Value(name, labels...))
 }
 
 // EventsOf is the watcher's own account of its events since its start, of the series with these labels; nil when it

@@ -1,6 +1,7 @@
 package spec
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"regexp"
@@ -54,7 +55,7 @@ func (s *Scenario) validateHead() error {
 var gateForm = regexp.MustCompile(`^[A-Za-z]+$`)
 
 func (s *Scenario) validateStorage() error {
-	return firstError(validLatency(s.Storage.Latency), validFaults(s.Storage.Faults), validCapacity(s.Storage.Capacity))
+	return cmp.Or(validLatency(s.Storage.Latency), validFaults(s.Storage.Faults), validCapacity(s.Storage.Capacity))
 }
 
 func (s *Scenario) validateLoad() error {
@@ -124,15 +125,6 @@ func (s *Scenario) validateReplicas() error {
 	case w.LeaderElection && s.Storage.Instances < w.Replicas:
 		return bad("storage.instances", fmt.Sprintf("use %d: each replica writes to one of its own, so that the ledger "+
 			"tells them apart", w.Replicas), "%d for %d replicas", s.Storage.Instances, w.Replicas)
-	}
-	return nil
-}
-
-func firstError(errs ...error) error {
-	for _, err := range errs {
-		if err != nil {
-			return err
-		}
 	}
 	return nil
 }
