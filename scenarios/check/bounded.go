@@ -144,8 +144,7 @@ func (s *Isolation) judge(t *Tally) {
 		}
 		t.Judged += count
 		if *have > isolationFactor**base {
-			t.Fail("freshness p99 of %s is %.3f s, %.1f times the %.3f s of the undisturbed cell; allowed are "+
-				"%.1f times",
+			t.Fail("freshness p99 of %s is %.3f s, %.1f times the %.3f s of the undisturbed cell; allowed are %.1f times",
 				name, *have, *have / *base, *base, isolationFactor)
 		}
 	}

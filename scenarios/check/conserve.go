@@ -145,9 +145,8 @@ func (a *accounting) sentIsLedger(t *Tally, g *group) {
 	t.Judged++
 	low, high := g.requests.acked()
 	if s := g.counters.Sent; s < low || s > high {
-		t.FailN(max(low-s, s-high),
-			"%s: the watcher counted %d sent events, the ledger has %s acknowledged requests", g.name, s,
-			span(low, high))
+		t.FailN(max(low-s, s-high), "%s: the watcher counted %d sent events, the ledger has %s acknowledged requests",
+			g.name, s, span(low, high))
 		return
 	}
 	if n := g.requests.maybe; n > 0 {
@@ -164,9 +163,8 @@ func (t *Tally) noteAll(g *group, format string, args ...any) {
 
 func (a *accounting) dropsAsked(t *Tally, g *group) {
 	if g.counters.Dropped > 0 && a.h.QueueFull != QueueFullDrop && g.name == allKinds {
-		t.FailN(g.counters.Dropped,
-			"%d events were dropped although queueFull is %q, not %q", g.counters.Dropped, a.h.QueueFull,
-			QueueFullDrop)
+		t.FailN(g.counters.Dropped, "%d events were dropped although queueFull is %q, not %q", g.counters.Dropped,
+			a.h.QueueFull, QueueFullDrop)
 	}
 }
 
