@@ -232,7 +232,7 @@ func (g *Generator) End(ctx context.Context) (err error) {
 		}
 	}
 	for i, p := range g.Parts {
-		if !p.awaitEnd(grace, TeardownLimit) {
+		if !p.ends(grace, TeardownLimit) {
 			p.Stop(TeardownLimit)
 		}
 		if p.ExitCode() != 0 && g.Runs[i].Failure == "" && ctx.Err() == nil {

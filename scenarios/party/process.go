@@ -259,13 +259,15 @@ func (p *Process) Stop(grace time.Duration) {
 	if p.agent != nil {
 		grace += podGrace
 	}
-	if !p.awaitEnd(context.Background(), grace) {
+	if !p.awaitEnd(grace) {
 		p.Kill()
 	}
 }
 
-// awaitEnd reports whether the child ends before the context and within the limit.
-func (p *Process) awaitEnd(ctx context.Context, limit time.Duration) bool {
+func (p *Process) awaitEnd(limit time.Duration) bool { return p.ends(context.Background(), limit) }
+
+// ends reports whether the child ends before the context and within the limit.
+func (p *Process) ends(ctx context.Context, limit time.Duration) bool {
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	select {
@@ -280,7 +282,7 @@ func (p *Process) awaitEnd(ctx context.Context, limit time.Duration) bool {
 func (p *Process) Kill() {
 	if !p.Ended() {
 		p.killed.Store(true)
-		if p.agent != nil && p.agent.end() == nil && p.awaitEnd(context.Background(), killGrace) {
+		if p.agent != nil && p.agent.end() == nil && p.awaitEnd(killGrace) {
 			return
 		}
 	}
@@ -352,7 +354,7 @@ func (p *Process) Lost(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
-	if p.awaitEnd(ctx, 200*time.Millisecond) {
+	if p.awaitEnd(200 * time.Millisecond) {
 		return p.Failure()
 	}
 	return err

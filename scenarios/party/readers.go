@@ -81,7 +81,7 @@ func (r *Readers) End(ctx context.Context) error {
 	if err := r.step(ctx, readers.Done, "", 0); r == nil || err != nil {
 		return err
 	}
-	switch ended := r.awaitEnd(ctx, readersGrace); {
+	switch ended := r.ends(ctx, readersGrace); {
 	case ended && r.ExitCode() != 0:
 		return fmt.Errorf("complete the readers' record: %w", r.Failure())
 	case !ended && ctx.Err() == nil:

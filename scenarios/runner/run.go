@@ -222,22 +222,27 @@ func (r *Runner) close(ctx context.Context) error {
 
 // makeDir makes the run's folder. Two runs of one second get different ones.
 func makeDir(out, id string) (dir, unique string, err error) {
-	err = os.MkdirAll(out, 0o755)
-	for n := 1; err == nil; n++ {
+	if err := os.MkdirAll(out, 0o755); err != nil {
+		return "", "", &badinput.Error{What: fmt.Sprintf("make a folder for the run in %s: %v", out, err),
+			Remedy: "name a folder that can be written"}
+	}
+	for n := 1; ; n++ {
 		unique = id
 		if n > 1 {
 			unique += "-" + strconv.Itoa(n)
 		}
-		if dir, err = filepath.Abs(filepath.Join(out, unique)); err != nil {
+		dir, err = filepath.Abs(filepath.Join(out, unique))
+		if err != nil {
 			return "", "", fmt.Errorf("find the run's folder: %w", err)
 		}
-		if err = os.Mkdir(dir, 0o755); err == nil {
+		switch err := os.Mkdir(dir, 0o755); {
+		case err == nil:
 			return dir, unique, nil
-		} else if errors.Is(err, os.ErrExist) && n <= 100 {
-			err = nil
+		case !errors.Is(err, os.ErrExist) || n > 100:
+			return "", "", &badinput.Error{What: fmt.Sprintf("make a folder for the run in %s: %v", out, err),
+				Remedy: "name a folder that can be written"}
 		}
 	}
-	return "", "", badinput.New("name a folder that can be written", "make a folder for the run in %s: %v", out, err)
 }
 
 // header is everything of results.json that is known before the first cell.
