@@ -268,11 +268,6 @@ func (a *APIServer) DeletePod(ctx context.Context, ns, name string) error {
 	return err
 }
 
-// Pod reads a pod as JSON.
-func (a *APIServer) Pod(ctx context.Context, ns, name string) ([]byte, error) {
-	return a.Send(ctx, http.MethodGet, "/api/v1/namespaces/"+ns+"/pods/"+name, nil)
-}
-
 // Send sends one request, with body as JSON.
 func (a *APIServer) Send(ctx context.Context, method, path string, body any) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(ctx, fetchLimit)

@@ -163,8 +163,8 @@ func (g *Generator) Go(context.Context) error {
 	return g.Tell(fmt.Sprintf("go %d", at))
 }
 
-// Reached waits until all have reached a phase, and calls each, unless it is nil, all the while. One of several that ends
-// or fails during the load is no error as long as others go on: its Run has it.
+// Reached waits until all have reached a phase, and calls each, unless it is nil, all the while. One of several that
+// ends or fails during the load is no error as long as others go on: its Run has it.
 func (g *Generator) Reached(ctx context.Context, phase string, limit time.Duration, each func()) error {
 	deadline := time.Now().Add(limit)
 	failed := 0

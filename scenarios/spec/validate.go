@@ -121,7 +121,7 @@ func (s *Scenario) validateReplicas() error {
 		return bad("watcher.replicas", "use 2 or more with leaderElection", "%d replica elects only itself", w.Replicas)
 	case w.Replicas > max(1, s.Load.LabelShards) && !w.LeaderElection:
 		return bad("watcher.leaderElection", "set it to true, or use load.labelShards or the event join for watchers that do "+
-			"not know of one another", "%d replicas, and %d labels to divide", w.Replicas, s.Load.LabelShards)
+			"not know of one another", "several replicas without it")
 	case w.LeaderElection && s.Storage.Instances < w.Replicas:
 		return bad("storage.instances", fmt.Sprintf("use %d: each replica writes to one of its own, so that the ledger "+
 			"tells them apart", w.Replicas), "%d for %d replicas", s.Storage.Instances, w.Replicas)
