@@ -157,7 +157,7 @@ func (c *cell) startSampling(ctx context.Context) func() {
 			c.sampler.work(p.party, &life{of: p.Process, use: p.Use})
 		}
 	}
-	c.sampler.now = c.now
+	c.sampler.now, c.sampler.metrics = c.now, c.metrics
 	if c.pods != nil {
 		c.sampler.period, c.sampler.away = podPeriod, true
 	}

@@ -67,8 +67,9 @@ func local(pid int) *life {
 
 // sampler reads all parties periodically, from outside; the watcher only on request, as answers cost it CPU.
 type sampler struct {
-	parties  map[string][]*life // the processes that each has or had
-	watchers func() []metered   // that work now
+	parties  map[string][]*life                                    // the processes that each has or had
+	watchers func() []metered                                      // that work now
+	metrics  func(context.Context) ([]byte, history.Scrape, error) // of those that are judged
 	storage  metered
 	asks     bool                                // each sample reads the watcher's metrics
 	asked    func() float64                      // the requests to watchers so far; nil is unknown
@@ -83,7 +84,9 @@ type sampler struct {
 }
 
 func newSampler(w func() []metered, m metered) *sampler {
-	return &sampler{parties: map[string][]*life{}, watchers: w, storage: m, period: samplePeriod, now: time.Now}
+	s := &sampler{parties: map[string][]*life{}, watchers: w, storage: m, period: samplePeriod, now: time.Now}
+	s.metrics = func(ctx context.Context) ([]byte, history.Scrape, error) { return joined(ctx, w()[:1]) }
+	return s
 }
 
 // work has a party be these processes from now on. What the former ones used up to their last reading stays in its
@@ -141,7 +144,7 @@ func (s *sampler) read(ctx context.Context, ask bool) history.Sample {
 	var scrapeErr error
 	if ask {
 		var w history.Scrape
-		if text, w, scrapeErr = joined(ctx, s.watchers()); scrapeErr == nil {
+		if text, w, scrapeErr = s.metrics(ctx); scrapeErr == nil {
 			x.QueueDepth = w.Sum(metric.EventsQueued, "kind", podKind)
 			x.WriterDepth = w.Sum(metric.QueueDepth, "queue", metric.WriterQueueHandler)
 			x.HandlerDepth = w.HandlerDepth(metric.QueueDepth, podKind)

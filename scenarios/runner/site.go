@@ -236,9 +236,13 @@ func (c *site) Resumed(ctx context.Context) error {
 	return c.readMetrics(ctx, &c.before)
 }
 
-// metrics are those of the watchers that work.
+// metrics are the watcher's or, of replicas that divide the work, those of all.
 func (c *site) metrics(ctx context.Context) ([]byte, history.Scrape, error) {
-	return joined(ctx, *c.live.Load())
+	of := *c.live.Load()
+	if !c.s.Watcher.Divided() {
+		of = of[:1]
+	}
+	return joined(ctx, of)
 }
 
 // readMetrics keeps the watcher's metrics; another watcher may have none.
