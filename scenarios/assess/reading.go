@@ -10,7 +10,6 @@ import (
 	"github.com/watchbench/watchbench/loadgen/oplog"
 	"github.com/watchbench/watchbench/loadgen/readers"
 	"github.com/watchbench/watchbench/reports/result"
-	"github.com/watchbench/watchbench/scenarios/check"
 	"github.com/watchbench/watchbench/scenarios/history"
 	"github.com/watchbench/watchbench/scenarios/spec"
 )
@@ -49,7 +48,7 @@ const podKind = "Pod"
 // disbelieve it to the cell. An error means that the evidence is unusable.
 func judgeReaders(ctx context.Context, in reading, cell *result.Cell) error {
 	j := &readersJudge{in: in, cell: cell, least: float64(in.scenario.Limits.MinEvents)}
-	j.at, j.tallies = map[uint64]int{}, map[string]*check.Tally{}
+	j.at, j.tallies = map[uint64]int{}, map[string]*tally{}
 	if err := j.control(ctx); err != nil {
 		return err
 	}
@@ -71,7 +70,7 @@ func judgeReaders(ctx context.Context, in reading, cell *result.Cell) error {
 		}
 	}
 	for name, t := range j.tallies {
-		cell.Checks[name] = t.Check()
+		cell.Checks[name] = t.check()
 	}
 	return nil
 }
@@ -112,7 +111,7 @@ type readersJudge struct {
 	started int64          // of the queries
 	stopped int64
 	always  int64 // Pods that existed as the control began, and to the end, as far as is known
-	tallies map[string]*check.Tally
+	tallies map[string]*tally
 }
 
 func (j *readersJudge) invalid(format string, args ...any) {
@@ -253,11 +252,37 @@ func (j *readersJudge) after(version uint64) int {
 
 const bookmark = "BOOKMARK"
 
-func (j *readersJudge) tally(name string) *check.Tally {
+type tally struct {
+	judged, violations int64
+	examples           []string
+}
+
+const maxExamples = 50
+
+func (j *readersJudge) tally(name string) *tally {
 	if j.tallies[name] == nil {
-		j.tallies[name] = &check.Tally{}
+		j.tallies[name] = &tally{}
 	}
 	return j.tallies[name]
+}
+
+// wrong adds n violations, and says what is wrong with the first.
+func (t *tally) wrong(n int64, format string, args ...any) {
+	t.violations += n
+	if len(t.examples) < maxExamples {
+		t.examples = append(t.examples, fmt.Errorf(format, args...).Error())
+	}
+}
+
+func (t *tally) check() result.Check {
+	c := result.Check{Verdict: result.Pass, Judged: t.judged, Violations: t.violations}
+	switch {
+	case t.violations > 0:
+		c.Verdict, c.Counterexample, c.Further = result.Fail, t.examples[0], t.examples[1:]
+	case t.judged == 0:
+		c.Verdict, c.Note = result.NotJudged, "nothing to judge"
+	}
+	return c
 }
 
 func (c *recorded) readers(ctx context.Context, dir string, cell *result.Cell) error {

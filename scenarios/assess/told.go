@@ -11,7 +11,6 @@ import (
 	"github.com/watchbench/watchbench/loadgen/readers"
 	"github.com/watchbench/watchbench/reports/result"
 	"github.com/watchbench/watchbench/reports/stats"
-	"github.com/watchbench/watchbench/scenarios/check"
 	"github.com/watchbench/watchbench/scenarios/measure"
 )
 
@@ -64,12 +63,12 @@ func newTold(j *readersJudge, check, what string, n int) told {
 func (t *told) find(x *listener, r *readers.Record) (i int, c *change, ok bool) {
 	i, ok, err := t.j.happened(r)
 	if err != nil {
-		t.j.tally(t.check).Fail("%s: %v", x.what, err)
+		t.j.tally(t.check).wrong(1, "%s: %w", x.what, err)
 	}
 	if !ok {
 		return 0, nil, false
 	}
-	t.j.tally(t.check).Judged++
+	t.j.tally(t.check).judged++
 	return i, &t.j.changes[i], true
 }
 
@@ -93,7 +92,7 @@ func (t *told) missed() (all int64) {
 				n++
 			}
 		}
-		t.j.tally(t.check).FailN(n, "%v: %s missed %d of %d changes, the first of version %d",
+		t.j.tally(t.check).wrong(n, "%w: %s missed %d of %d changes, the first of version %d",
 			errReliable, x.what, n, len(x.came), t.j.changes[first].version)
 		all += n
 	}
@@ -150,7 +149,7 @@ func (w *watches) event(x *listener, r *readers.Record) {
 	t := w.j.tally(w.check)
 	if r.Type == bookmark {
 		if w.j.after(r.Version) > x.next {
-			t.Fail("%v: %s had a bookmark of version %d before version %d",
+			t.wrong(1, "%w: %s had a bookmark of version %d before version %d",
 				errBookmark, x.what, r.Version, w.j.changes[x.next].version)
 		}
 		return
@@ -161,10 +160,10 @@ func (w *watches) event(x *listener, r *readers.Record) {
 	}
 	switch {
 	case x.came[i] != owed:
-		t.Fail("%v: %s had version %d twice, or before it began", errUnique, x.what, c.version)
+		t.wrong(1, "%w: %s had version %d twice, or before it began", errUnique, x.what, c.version)
 		return
 	case i < x.next:
-		t.Fail("%v: %s had version %d after version %d", errOrdered, x.what, c.version, w.j.changes[x.next-1].version)
+		t.wrong(1, "%w: %s had version %d after version %d", errOrdered, x.what, c.version, w.j.changes[x.next-1].version)
 	}
 	w.take(x, i, r.Ended)
 	x.next = max(x.next, i+1)
@@ -199,7 +198,7 @@ func (w *webhooks) see(r *readers.Record) {
 	x, t := w.all[r.Reader-1], w.j.tally(w.check)
 	w.out.Attempts++
 	if r.Error != "" {
-		t.Fail("%v: %s received an invalid delivery: %s", errAnswer, x.what, r.Error)
+		t.wrong(1, "%w: %s received an invalid delivery: %s", errAnswer, x.what, r.Error)
 	}
 	if r.Code/100 != 2 {
 		return
@@ -209,7 +208,7 @@ func (w *webhooks) see(r *readers.Record) {
 		return
 	}
 	if !r.Signed {
-		t.Fail("%v: %s had version %d of uid %s", errUnsigned, x.what, r.Version, r.UID)
+		t.wrong(1, "%w: %s had version %d of uid %s", errUnsigned, x.what, r.Version, r.UID)
 	}
 	x.all = append(x.all, delivered{c, r.Started})
 	w.out.Delivered++
@@ -236,13 +235,13 @@ func (w *webhooks) finish() (err error) {
 	return err
 }
 
-func (x *listener) order(t *check.Tally) {
+func (x *listener) order(t *tally) {
 	slices.SortStableFunc(x.all, func(a, b delivered) int { return cmp.Compare(a.started, b.started) })
 	last := map[string]uint64{} // by uid
 	for _, d := range x.all {
 		c := d.change
 		if was := last[c.uid]; c.version < was {
-			t.Fail("%v: %s had version %d of uid %s after version %d", errOrdered, x.what, c.version, c.uid, was)
+			t.wrong(1, "%w: %s had version %d of uid %s after version %d", errOrdered, x.what, c.version, c.uid, was)
 		}
 		last[c.uid] = max(last[c.uid], c.version)
 	}
@@ -276,7 +275,7 @@ func (q *queries) see(r *readers.Record) {
 	q.out.Sent++
 	t, answered := q.j.tally("R1"), r.Code == http.StatusOK && r.Error != readers.CutOff
 	if answered {
-		t.Judged++
+		t.judged++
 	}
 	switch {
 	case r.Code != 0 && r.Code != http.StatusOK:
@@ -284,11 +283,11 @@ func (q *queries) see(r *readers.Record) {
 	case r.Error != "" || r.Code == 0:
 		q.out.Errors[r.Error]++
 		if answered {
-			t.Fail("%v: %s at %d ns: %s", errAnswer, q.verb, r.Ended, r.Error)
+			t.wrong(1, "%w: %s at %d ns: %s", errAnswer, q.verb, r.Ended, r.Error)
 		}
 	case r.Items < q.least:
 		q.out.Errors["objects are missing"]++
-		t.Fail("%v: %s at %d ns has %d, at least %d were there all the time", errShort, q.verb, r.Ended, r.Items, q.least)
+		t.wrong(1, "%w: %s at %d ns has %d, at least %d were there all the time", errShort, q.verb, r.Ended, r.Items, q.least)
 	default:
 		q.out.Done++
 		q.intent.Add(r.Ended - r.Intended)

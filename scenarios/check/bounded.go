@@ -37,7 +37,7 @@ func (b bounded) points(of func(*history.Sample) *float64) (all []point) {
 }
 
 // judge judges G7.
-func (b bounded) judge(t *Tally) {
+func (b bounded) judge(t *tally) {
 	c := b.ceilings
 	switch {
 	case len(b.h.Samples) == 0:
@@ -67,11 +67,11 @@ func (b bounded) judge(t *Tally) {
 	t.needAll()
 }
 
-func (t *Tally) ceiling(r *reading, points []point) {
+func (t *tally) ceiling(r *reading, points []point) {
 	for _, p := range points {
-		t.Judged++
+		t.judged++
 		if p.value > *r.max {
-			t.Fail("%s of %.0f%s at %s, the ceiling is %.0f", r.name, p.value, r.unit, clock(p.time), *r.max)
+			t.fail("%s of %.0f%s at %s, the ceiling is %.0f", r.name, p.value, r.unit, clock(p.time), *r.max)
 		}
 	}
 	if len(points) == 0 {
@@ -80,7 +80,7 @@ func (t *Tally) ceiling(r *reading, points []point) {
 }
 
 // returned compares the last sample to the baseline, the last one before the load.
-func (b bounded) returned(t *Tally, r *reading, points []point) {
+func (b bounded) returned(t *tally, r *reading, points []point) {
 	var before, last point
 	for _, p := range points {
 		if p.time < b.h.LoadStarted {
@@ -96,9 +96,9 @@ func (b bounded) returned(t *Tally, r *reading, points []point) {
 	case before.time == 0 || last.time == 0:
 		t.lack("%s: no sample before or after the load", r.name)
 	default:
-		t.Judged++
+		t.judged++
 		if last.value > before.value+*r.after {
-			t.Fail("%s did not return: %.0f before the load, %.0f at %s, allowed are %.0f more", r.name,
+			t.fail("%s did not return: %.0f before the load, %.0f at %s, allowed are %.0f more", r.name,
 				before.value, last.value, clock(last.time), *r.after)
 		}
 	}
@@ -106,7 +106,7 @@ func (b bounded) returned(t *Tally, r *reading, points []point) {
 
 const minSlopeSamples = 10
 
-func (b bounded) slope(t *Tally) {
+func (b bounded) slope(t *tally) {
 	c := b.ceilings
 	end := b.h.LoadFinished
 	start := max(b.h.LoadStarted, end-c.SlopeWindow)
@@ -123,16 +123,16 @@ func (b bounded) slope(t *Tally) {
 		t.lack("too few samples of resident memory for its slope")
 		return
 	}
-	t.Judged++
+	t.judged++
 	percent := (n*sxy - sx*sy) / d / (sy / n) * 100
 	if percent > *c.SlopePercentPerMinute {
-		t.Fail("resident memory grew by %.2f %%/min over the last %s of the load, allowed are %.2f", percent,
+		t.fail("resident memory grew by %.2f %%/min over the last %s of the load, allowed are %.2f", percent,
 			seconds(end-start), *c.SlopePercentPerMinute)
 	}
 }
 
 // judge judges G8; a nil s judges nothing.
-func (s *Isolation) judge(t *Tally) {
+func (s *Isolation) judge(t *tally) {
 	if s == nil {
 		t.note("no undisturbed cell to compare with")
 		return
@@ -142,9 +142,10 @@ func (s *Isolation) judge(t *Tally) {
 			t.lack("%s: no freshness on both sides", name)
 			return
 		}
-		t.Judged += count
+		t.judged += count
 		if *have > isolationFactor**base {
-			t.Fail("freshness p99 of %s is %.3f s, %.1f times the %.3f s of the undisturbed cell; allowed are %.1f times",
+			t.fail("freshness p99 of %s is %.3f s, %.1f times the %.3f s of the undisturbed cell; allowed are "+
+				"%.1f times",
 				name, *have, *have / *base, *base, isolationFactor)
 		}
 	}

@@ -48,7 +48,7 @@ type accounting struct {
 	restored  bool  // the cluster was
 }
 
-func (a *accounting) conserved(t *Tally) {
+func (a *accounting) conserved(t *tally) {
 	if a.h.Counters == nil {
 		a.conservedBlind(t)
 		return
@@ -66,7 +66,7 @@ func (a *accounting) conserved(t *Tally) {
 
 // conservedBlind judges a watcher without counters: whatever it merged on the way, every key's final state must have
 // arrived.
-func (a *accounting) conservedBlind(t *Tally) {
+func (a *accounting) conservedBlind(t *tally) {
 	t.note("the watcher gives no counters: the equation is unknown")
 	if a.h.Cut {
 		t.note("cut: what was not sent may still be queued")
@@ -74,9 +74,9 @@ func (a *accounting) conservedBlind(t *Tally) {
 	}
 	for _, kind := range slices.Sorted(maps.Keys(a.owed)) {
 		o := a.owed[kind]
-		t.Judged += o.keys
+		t.judged += o.keys
 		if o.unsent > 0 {
-			t.FailN(o.unsent, "the final state of %d of %d %s keys is in no applied request; the first is %s", o.unsent,
+			t.failN(o.unsent, "the final state of %d of %d %s keys is in no applied request; the first is %s", o.unsent,
 				o.keys, kind, o.unsentKey)
 		}
 	}
@@ -126,8 +126,8 @@ func settledEvents(e *result.Events) int64 {
 	return e.Sent + e.Coalesced + e.Filtered + e.Parked + e.Queued + e.Dropped
 }
 
-func (a *accounting) equation(t *Tally, g *group) {
-	t.Judged++
+func (a *accounting) equation(t *tally, g *group) {
+	t.judged++
 	e := &g.counters
 	diff := e.Received - settledEvents(e)
 	diff = max(diff, -diff)
@@ -136,17 +136,18 @@ func (a *accounting) equation(t *Tally, g *group) {
 	case diff <= torn:
 		t.noteAll(g, "%d events were in motion while the counters were read", diff)
 	default:
-		t.FailN(diff, "%s: received %d ≠ sent %d + coalesced %d + filtered %d + parked %d + queued %d + dropped %d = %d",
+		t.failN(diff, "%s: received %d ≠ sent %d + coalesced %d + filtered %d + parked %d + queued %d + dropped %d = %d",
 			g.name, e.Received, e.Sent, e.Coalesced, e.Filtered, e.Parked, e.Queued, e.Dropped, settledEvents(e))
 	}
 }
 
-func (a *accounting) sentIsLedger(t *Tally, g *group) {
-	t.Judged++
+func (a *accounting) sentIsLedger(t *tally, g *group) {
+	t.judged++
 	low, high := g.requests.acked()
 	if s := g.counters.Sent; s < low || s > high {
-		t.FailN(max(low-s, s-high), "%s: the watcher counted %d sent events, the ledger has %s acknowledged requests",
-			g.name, s, span(low, high))
+		t.failN(max(low-s, s-high),
+			"%s: the watcher counted %d sent events, the ledger has %s acknowledged requests", g.name, s,
+			span(low, high))
 		return
 	}
 	if n := g.requests.maybe; n > 0 {
@@ -155,29 +156,30 @@ func (a *accounting) sentIsLedger(t *Tally, g *group) {
 }
 
 // noteAll notes what the sum over all kinds shows, once.
-func (t *Tally) noteAll(g *group, format string, args ...any) {
+func (t *tally) noteAll(g *group, format string, args ...any) {
 	if g.name == allKinds {
 		t.note(format, args...)
 	}
 }
 
-func (a *accounting) dropsAsked(t *Tally, g *group) {
+func (a *accounting) dropsAsked(t *tally, g *group) {
 	if g.counters.Dropped > 0 && a.h.QueueFull != QueueFullDrop && g.name == allKinds {
-		t.FailN(g.counters.Dropped, "%d events were dropped although queueFull is %q, not %q", g.counters.Dropped,
-			a.h.QueueFull, QueueFullDrop)
+		t.failN(g.counters.Dropped,
+			"%d events were dropped although queueFull is %q, not %q", g.counters.Dropped, a.h.QueueFull,
+			QueueFullDrop)
 	}
 }
 
 // mergesExplained: a strategy that sends every state merges Pods only behind a request that failed, in a full queue,
 // and while they wait for their ReplicaSets or the watcher's record of kinds. After a restart or a list, or where
 // events were kept from the watcher, how many waited is not known.
-func (a *accounting) mergesExplained(t *Tally, g *group) {
+func (a *accounting) mergesExplained(t *tally, g *group) {
 	e := &g.counters
 	// Too little is written of other kinds to know why some were merged at the start.
 	if a.h.Queue == 0 || e.Coalesced == 0 || g.name != kindPod {
 		return
 	}
-	t.Judged++
+	t.judged++
 	failed := g.requests.failed + g.requests.maybe + e.Retried + e.Parked + a.h.Counters.StorageFailed[g.name]
 	owned := slices.Contains(a.h.Rules.Kinds, "ReplicaSet")
 	if failed > 0 || owned || a.restarted || g.relisted || a.h.Withheld[g.name] > 0 {
@@ -185,7 +187,7 @@ func (a *accounting) mergesExplained(t *Tally, g *group) {
 	}
 	most, early := a.crowd(g), a.unnamed(g.name)
 	if most < a.h.Queue && e.Coalesced > early {
-		t.FailN(e.Coalesced-early, "%s: %d events were coalesced although %s sends every state, no request failed, "+
+		t.failN(e.Coalesced-early, "%s: %d events were coalesced although %s sends every state, no request failed, "+
 			"and no more than %d events waited at once in a queue that holds %d",
 			g.name, e.Coalesced-early, a.h.Strategy, most, a.h.Queue)
 	}
@@ -237,14 +239,14 @@ func (a *accounting) crowd(g *group) int64 {
 }
 
 // versionsAccounted compares what the ledger lacks to what the watcher says it did not send.
-func (a *accounting) versionsAccounted(t *Tally, g *group) {
+func (a *accounting) versionsAccounted(t *tally, g *group) {
 	e, o := &g.counters, g.owed
 	if a.restored {
 		// What the restore undid was perhaps never received.
 	} else if g.relisted {
 		t.note("%s: relists may have skipped versions, which are not counted one by one", g.name)
 	} else {
-		t.Judged += o.expected
+		t.judged += o.expected
 		a.missingAccounted(t, g)
 		if a.h.QueueFull == QueueFullDrop {
 			a.dropsFound(t, g)
@@ -253,15 +255,15 @@ func (a *accounting) versionsAccounted(t *Tally, g *group) {
 	if a.h.Cut || a.restored {
 		return
 	}
-	t.Judged += o.keys
+	t.judged += o.keys
 	if held := e.Dropped + e.Parked + e.Queued; o.unsent > held {
-		t.FailN(o.unsent-held, "%s: the final state of %d keys is in no applied request, but the watcher dropped, parked or "+
+		t.failN(o.unsent-held, "%s: the final state of %d keys is in no applied request, but the watcher dropped, parked or "+
 			"still queues only %d events; the first is %s",
 			g.name, o.unsent, held, o.unsentKey)
 	}
 }
 
-func (a *accounting) missingAccounted(t *Tally, g *group) {
+func (a *accounting) missingAccounted(t *tally, g *group) {
 	e, o := &g.counters, g.owed
 	accounted := e.Coalesced + e.Filtered + e.Parked + e.Queued + e.Dropped
 	allowed := accounted + g.requests.near
@@ -274,7 +276,7 @@ func (a *accounting) missingAccounted(t *Tally, g *group) {
 		t.note("%s: cut with %d versions not yet received", g.name, unreceived)
 	}
 	if o.missing > allowed {
-		t.FailN(o.missing-allowed,
+		t.failN(o.missing-allowed,
 			"%s: %d acknowledged versions are in no applied request, but only %d events were coalesced, "+
 				"filtered, parked, queued or dropped; the first is %s",
 			g.name, o.missing, accounted, o.example)
@@ -283,7 +285,7 @@ func (a *accounting) missingAccounted(t *Tally, g *group) {
 
 // dropsFound: every dropped event is a version that the ledger lacks, or an event that the op log does not have. Up to
 // one of these per deleted Pod is its terminating state, which no answer names.
-func (a *accounting) dropsFound(t *Tally, g *group) {
+func (a *accounting) dropsFound(t *tally, g *group) {
 	e, o := &g.counters, g.owed
 	foreign := max(0, e.Received-o.expected)
 	ending := int64(0)
@@ -294,7 +296,7 @@ func (a *accounting) dropsFound(t *Tally, g *group) {
 	}
 	found := o.missing + o.skipped + ending
 	if e.Dropped > found+foreign {
-		t.FailN(e.Dropped-found-foreign,
+		t.failN(e.Dropped-found-foreign,
 			"%s: the watcher counted %d dropped events, but only %d versions are in no applied request",
 			g.name, e.Dropped, found+foreign)
 		return

@@ -65,7 +65,7 @@ func (j *judge) converge() {
 	for _, k := range j.book.keys {
 		judged, differs := j.compareSides(k)
 		if judged {
-			t.Judged++
+			t.judged++
 		}
 		if !differs {
 			continue
@@ -77,7 +77,7 @@ func (j *judge) converge() {
 		return cmp.Or(cmp.Compare(k.Kind, l.Kind), cmp.Compare(k.Namespace, l.Namespace), cmp.Compare(k.Name, l.Name))
 	})
 	for _, k := range found {
-		t.Fail("%s", j.difference(k))
+		t.fail("%s", j.difference(k))
 	}
 }
 
@@ -93,13 +93,13 @@ func (j *judge) former(r *history.StateRecord) {
 		return
 	}
 	j.compared++
-	t.Judged++
+	t.judged++
 	if r.Served == r.Digest {
 		return
 	}
 	k := j.book.key(r.Kind, r.Namespace, r.Name)
 	j.book.differs[k] = cmp.Or(j.book.differs[k], r.Differs)
-	t.Fail("%s: uid %s version %d, which is not the last, was sent with another content: %s",
+	t.fail("%s: uid %s version %d, which is not the last, was sent with another content: %s",
 		k, r.UID, r.ResourceVersion, cmp.Or(r.Differs, "digest "+r.Digest+", of the apiserver's "+r.Served))
 }
 
@@ -237,7 +237,7 @@ func (j *judge) recreate() {
 		if j.open() {
 			continue
 		}
-		t.Judged++
+		t.judged++
 		want := ""
 		if k.lives[newest].deleted() == 0 {
 			want = k.uid(newest)
@@ -252,12 +252,12 @@ func (j *judge) recreate() {
 		if want == have || want == "" && !j.olderUID(k, have, newest) {
 			continue
 		}
-		t.Fail("%s: the name was given to %d objects, the last is uid %s; storage ends with %s, the apiserver "+
+		t.fail("%s: the name was given to %d objects, the last is uid %s; storage ends with %s, the apiserver "+
 			"with %s; %s",
 			k, known, k.uid(newest), uidOrNothing(have), uidOrNothing(want), k.lastRequest())
 	}
 	switch {
-	case names == 0 && t.Judged == 0:
+	case names == 0 && t.judged == 0:
 		t.note("no name was created again")
 	case j.h.Cut:
 		t.note("cut: the final uids of %d re-created names are not judged", names)

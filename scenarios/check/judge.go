@@ -91,7 +91,7 @@ type judge struct {
 	// arrived are the requests that a fault hit, and whether the client had an answer: one that storage applies again has
 	// the same time of arrival.
 	arrived map[arrival]bool
-	tally   map[string]*Tally
+	tally   map[string]*tally
 
 	named     int64 // when the watcher's record of kinds was last stored
 	reordered int64
@@ -103,9 +103,9 @@ type judge struct {
 }
 
 func newJudge(h *History) *judge {
-	j := &judge{h: h, tally: make(map[string]*Tally), tamper: make(tamperings), notServed: make(unserved)}
+	j := &judge{h: h, tally: make(map[string]*tally), tamper: make(tamperings), notServed: make(unserved)}
 	for _, g := range Guarantees {
-		j.tally[g] = &Tally{}
+		j.tally[g] = &tally{}
 	}
 	j.tenures = newTenures(&h.Meta, h.Leases)
 	if h.Shards > 0 && j.tenures == nil {
@@ -124,14 +124,13 @@ func (j *judge) verdict() *Verdict {
 		v.Reordered = &j.reordered
 	}
 	for g, t := range j.tally {
-		v.Checks[g] = t.Check()
+		v.Checks[g] = t.check()
 	}
 	return v
 }
 
-// Tally is what was found for one check.
-type Tally struct {
-	Judged, violations int64
+type tally struct {
+	judged, violations int64
 	power              *int64
 	examples           []string // of the first violations
 	notes              []string
@@ -140,39 +139,37 @@ type Tally struct {
 
 const maxExamples = 50
 
-// Fail counts a violation.
-func (t *Tally) Fail(format string, args ...any) { t.FailN(1, format, args...) }
+func (t *tally) fail(format string, args ...any) { t.failN(1, format, args...) }
 
-// FailN counts violations that have one text together.
-func (t *Tally) FailN(n int64, format string, args ...any) {
+// failN counts violations that have one text together.
+func (t *tally) failN(n int64, format string, args ...any) {
 	if len(t.examples) < maxExamples {
 		t.examples = append(t.examples, fmt.Sprintf(format, args...))
 	}
 	t.violations += n
 }
 
-func (t *Tally) note(format string, args ...any) {
+func (t *tally) note(format string, args ...any) {
 	n := fmt.Sprintf(format, args...)
 	if !slices.Contains(t.notes, n) {
 		t.notes = append(t.notes, n)
 	}
 }
 
-func (t *Tally) lack(format string, args ...any) {
+func (t *tally) lack(format string, args ...any) {
 	t.lacks = true
 	t.note(format, args...)
 }
 
 // needAll makes nothing of a check that lacks a figure: what is not there may be what is bad. A violation stands.
-func (t *Tally) needAll() {
+func (t *tally) needAll() {
 	if t.lacks && t.violations == 0 {
-		t.Judged = 0
+		t.judged = 0
 	}
 }
 
-// Check is the verdict.
-func (t *Tally) Check() result.Check {
-	c := result.Check{Judged: t.Judged, Violations: t.violations, Power: t.power}
+func (t *tally) check() result.Check {
+	c := result.Check{Judged: t.judged, Violations: t.violations, Power: t.power}
 	if len(t.examples) > 0 {
 		c.Counterexample, c.Further = t.examples[0], t.examples[1:]
 	}
@@ -186,7 +183,7 @@ func (t *Tally) Check() result.Check {
 	case t.violations > 0:
 		c.Verdict = result.Fail
 		c.Judged = max(c.Judged, t.violations)
-	case t.Judged == 0:
+	case t.judged == 0:
 		c.Verdict = result.NotJudged
 		if c.Note == "" {
 			c.Note = "the record holds nothing to judge"

@@ -72,9 +72,9 @@ func (j *judge) violate(guarantee string, k *keyState, r *request, prev touch, f
 		r.blamed = true
 	}
 	if r.blamed {
-		j.tally[guarantee].Fail(format, args...)
+		j.tally[guarantee].fail(format, args...)
 		if overtaken {
-			j.tally["G10"].Fail(format, args...)
+			j.tally["G10"].fail(format, args...)
 		}
 		return
 	}
@@ -136,7 +136,7 @@ func (j *judge) settle() {
 		switch in := w.repaired - w.applied; {
 		case j.open():
 			t := j.tally[w.guarantee]
-			t.Judged = max(0, t.Judged-1)
+			t.judged = max(0, t.judged-1)
 			notes[w.guarantee]++
 			continue
 		case !j.settled(w.key) || w.repaired == 0:
@@ -151,7 +151,7 @@ func (j *judge) settle() {
 		if w.guarantee == "G2" || w.guarantee == "G3" || w.guarantee == "G4" {
 			broken[w.seq] = true
 		}
-		j.tally[w.guarantee].Fail("%s; %s", w.text, why)
+		j.tally[w.guarantee].fail("%s; %s", w.text, why)
 	}
 	j.reordered += int64(len(broken))
 	for g, n := range notes {

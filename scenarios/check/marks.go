@@ -85,19 +85,19 @@ func (j *judge) restarts() {
 	switch {
 	case j.restarted == 0:
 		t.note("the watcher was not restarted")
-	case g1.Judged == 0:
+	case g1.judged == 0:
 		t.note("G1 was not judged")
 	default:
-		t.Judged = j.restarted
+		t.judged = j.restarted
 		j.eachRestart(t)
 		if g1.violations > 0 {
-			t.FailN(g1.violations, "after %d restarts: %s", j.restarted, g1.examples[0])
+			t.failN(g1.violations, "after %d restarts: %s", j.restarted, g1.examples[0])
 		}
 	}
 }
 
 // eachRestart counts the restarts after which storage did not catch up while the load went on.
-func (j *judge) eachRestart(t *Tally) {
+func (j *judge) eachRestart(t *tally) {
 	converged, diverged, started, since := int64(0), int64(0), int64(0), int64(0)
 	for _, m := range j.h.Marks {
 		switch m.What {
@@ -109,7 +109,7 @@ func (j *judge) eachRestart(t *Tally) {
 			converged, since = converged+1, 0
 		case history.MarkDiverged:
 			diverged++
-			t.Fail("at %s storage had not caught up after a restart: %s", clock(m.Time), m.Note)
+			t.fail("at %s storage had not caught up after a restart: %s", clock(m.Time), m.Note)
 		}
 	}
 	if converged+diverged == 0 {
@@ -146,7 +146,7 @@ func (all tamperings) healedBy(k *keyState, e *ledger.Entry) {
 const healGrace = int64(2e9)
 
 // judge judges G12.
-func (all tamperings) judge(t *Tally, h *History, b *book) {
+func (all tamperings) judge(t *tally, h *History, b *book) {
 	switch {
 	case len(all) == 0:
 		t.note("storage was not tampered with")
@@ -160,7 +160,7 @@ func (all tamperings) judge(t *Tally, h *History, b *book) {
 			if d.mark != m || !d.repairOwed(h, b) {
 				continue
 			}
-			t.Judged++
+			t.judged++
 			took := d.repaired - m.Time
 			if d.repaired != 0 && took <= h.SyncPeriod+healGrace {
 				continue
@@ -169,7 +169,7 @@ func (all tamperings) judge(t *Tally, h *History, b *book) {
 			if d.repaired != 0 {
 				how = fmt.Sprintf("and seq %d repaired it after %s", d.seq, seconds(took))
 			}
-			t.Fail("%s: %s at %s %s; the synchronizer's period is %s",
+			t.fail("%s: %s at %s %s; the synchronizer's period is %s",
 				history.Key{Kind: m.Kind, Namespace: m.Namespace, Name: m.Name}, m.What, clock(m.Time), how, seconds(h.SyncPeriod))
 		}
 	}
@@ -192,7 +192,7 @@ func (d *tampering) repairOwed(h *History, b *book) bool {
 
 // replayed says why G11 was not judged; the walk judges it.
 func (j *judge) replayed() {
-	if t := j.tally["G11"]; t.Judged == 0 {
+	if t := j.tally["G11"]; t.judged == 0 {
 		t.note("no request was applied twice")
 	}
 }

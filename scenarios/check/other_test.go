@@ -217,7 +217,7 @@ func searched(t *testing.T, dir string, canaries ...string) (result.Check, error
 	t.Helper()
 	j := newJudge(&History{Dir: dir, Meta: Meta{Canaries: canaries}})
 	err := j.secrecy(t.Context())
-	return j.tally["G13"].Check(), err
+	return j.tally["G13"].check(), err
 }
 
 func TestCanaryErrors(t *testing.T) {

@@ -39,8 +39,8 @@ func (j *judge) secrecy(ctx context.Context) error {
 	err = eachFile(ctx, j.h.Dir, func(path string, f io.Reader) error {
 		files++
 		leak, n, err := searchFile(path, f, needles)
-		if t.Judged += n; leak != "" {
-			t.Fail("%s", leak)
+		if t.judged += n; leak != "" {
+			t.fail("%s", leak)
 		}
 		return err
 	})

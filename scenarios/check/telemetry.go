@@ -20,18 +20,18 @@ func (j *judge) telemetry() {
 		return
 	}
 	g1 := j.tally["G1"]
-	j.accounts.agree(t, g1.Judged > 0 && g1.violations == 0)
+	j.accounts.agree(t, g1.judged > 0 && g1.violations == 0)
 }
 
 // agree judges G14; converged says that G1 holds.
-func (a *accounting) agree(t *Tally, converged bool) {
+func (a *accounting) agree(t *tally, converged bool) {
 	c := a.h.Counters
 	a.sumsAgree(t, c)
 	for _, g := range a.groups() {
 		a.sentIsLedger(t, &g)
 		a.attemptsAgree(t, &g)
 		if g.owed != nil && !g.relisted && a.h.QueueFull == QueueFullDrop {
-			t.Judged++
+			t.judged++
 			a.dropsFound(t, &g)
 		}
 		if g.name != allKinds {
@@ -41,7 +41,7 @@ func (a *accounting) agree(t *Tally, converged bool) {
 	a.lagAgrees(t, c, converged)
 }
 
-func (a *accounting) sumsAgree(t *Tally, c *Counters) {
+func (a *accounting) sumsAgree(t *tally, c *Counters) {
 	if len(c.Kinds) == 0 {
 		return
 	}
@@ -53,9 +53,9 @@ func (a *accounting) sumsAgree(t *Tally, c *Counters) {
 		}
 	}
 	for i, f := range totals {
-		t.Judged++
+		t.judged++
 		if f.count != sums[i] {
-			t.Fail("%s events: the total is %d, the kinds add up to %d", f.name, f.count, sums[i])
+			t.fail("%s events: the total is %d, the kinds add up to %d", f.name, f.count, sums[i])
 		}
 	}
 }
@@ -74,11 +74,11 @@ func eventCounts(e *result.Events) []eventCount {
 }
 
 // attemptsAgree: each request that failed was retried, given up, dropped, merged into a later event, or still waits.
-func (a *accounting) attemptsAgree(t *Tally, g *group) {
-	t.Judged++
+func (a *accounting) attemptsAgree(t *tally, g *group) {
+	t.judged++
 	e := &g.counters
 	if explained := e.Retried + e.Parked + e.Queued + e.Dropped + e.Coalesced; g.requests.failed > explained {
-		t.FailN(g.requests.failed-explained,
+		t.failN(g.requests.failed-explained,
 			"%s: the ledger has %d requests that were not acknowledged, the watcher counted only %d "+
 				"retried, parked, queued, dropped or coalesced events",
 			g.name, g.requests.failed, explained)
@@ -86,29 +86,29 @@ func (a *accounting) attemptsAgree(t *Tally, g *group) {
 }
 
 // callsAgree compares the counters of storage calls and of freshness.
-func (a *accounting) callsAgree(t *Tally, c *Counters, g *group) {
+func (a *accounting) callsAgree(t *tally, c *Counters, g *group) {
 	if c.StorageSucceeded != nil {
-		t.Judged++
+		t.judged++
 		low, high := g.requests.acked()
 		if n := c.StorageSucceeded[g.name]; n < low || n > high {
-			t.Fail("%s: the watcher counted %d successful storage calls, the ledger has %s acknowledged requests",
+			t.fail("%s: the watcher counted %d successful storage calls, the ledger has %s acknowledged requests",
 				g.name, n, span(low, high))
 		}
 	}
 	if c.FreshnessCount != nil {
-		t.Judged++
+		t.judged++
 		if n, sent := c.FreshnessCount[g.name], g.counters.Sent; max(n-sent, sent-n) > g.requests.near {
-			t.Fail("%s: the freshness histogram has %d observations for %d sent events", g.name, n, sent)
+			t.fail("%s: the freshness histogram has %d observations for %d sent events", g.name, n, sent)
 		}
 	}
 }
 
 // lagAgrees: a watcher that has caught up says so, and only then.
-func (a *accounting) lagAgrees(t *Tally, c *Counters, converged bool) {
+func (a *accounting) lagAgrees(t *tally, c *Counters, converged bool) {
 	if converged && a.acc.total.near == 0 && a.book.opsNear[allKinds] == 0 {
-		t.Judged++
+		t.judged++
 		if c.Total.Queued != 0 {
-			t.Fail("%d events are said to be queued although storage has converged and nothing moved while the "+
+			t.fail("%d events are said to be queued although storage has converged and nothing moved while the "+
 				"counters were read: %v",
 				c.Total.Queued, queuedKinds(c))
 		}
@@ -116,12 +116,12 @@ func (a *accounting) lagAgrees(t *Tally, c *Counters, converged bool) {
 	if c.OldestUnsent == nil {
 		return
 	}
-	t.Judged++
+	t.judged++
 	switch waiting := c.Total.Queued + c.Total.Parked; {
 	case waiting == 0 && *c.OldestUnsent > 0 && a.acc.total.near == 0:
-		t.Fail("the oldest unsent event is said to be %.3f s old, but none is queued or parked", *c.OldestUnsent)
+		t.fail("the oldest unsent event is said to be %.3f s old, but none is queued or parked", *c.OldestUnsent)
 	case c.Total.Queued > 0 && *c.OldestUnsent == 0 && a.acc.total.near == 0:
-		t.Fail("%d events are queued, but the oldest unsent one is said to be 0 s old", c.Total.Queued)
+		t.fail("%d events are queued, but the oldest unsent one is said to be 0 s old", c.Total.Queued)
 	}
 }
 

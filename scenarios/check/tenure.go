@@ -98,7 +98,7 @@ func (t *tenures) shards(id history.Key, uid string, k *keyState) (all []int) {
 }
 
 // judge convicts a request that left a replica when it did not hold the Lease, for G10.
-func (t *tenures) judge(g *Tally, e *ledger.Entry, k *keyState) {
+func (t *tenures) judge(g *tally, e *ledger.Entry, k *keyState) {
 	if t == nil {
 		return
 	}
@@ -117,10 +117,10 @@ func (t *tenures) judge(g *Tally, e *ledger.Entry, k *keyState) {
 	if len(all) == 0 || had(unseen) {
 		return
 	}
-	if g.Judged++; had(e.Instance) {
+	if g.judged++; had(e.Instance) {
 		return
 	}
-	g.Fail("%s: %s seq %d left the replica at instance %d (received %s), which did not hold the Lease of shard %d: %s",
+	g.fail("%s: %s seq %d left the replica at instance %d (received %s), which did not hold the Lease of shard %d: %s",
 		id, e.Method, e.Seq, e.Instance, clock(e.Received), all[0], t.holder(all[0], e.Received))
 }
 

@@ -114,9 +114,9 @@ func TestTenuresByUID(t *testing.T) {
 	for want, k := range map[string]*keyState{
 		"0 of 0": nil, "1 of 1": {lives: []life{{uid: uids[0]}}}, "0 of 1": {lives: []life{{uid: uids[0]}, {uid: uids[1]}}},
 	} {
-		var g Tally
+		var g tally
 		all.judge(&g, e, k)
-		if got := fmt.Sprint(g.violations, " of ", g.Judged); got != want {
+		if got := fmt.Sprint(g.violations, " of ", g.judged); got != want {
 			t.Errorf("%s, want %s", got, want)
 		}
 	}

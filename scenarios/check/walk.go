@@ -36,7 +36,7 @@ func (j *judge) entry(e *ledger.Entry) {
 		return
 	}
 	if unknown && !j.endedWith(e) {
-		j.tally["G10"].Judged++
+		j.tally["G10"].judged++
 	}
 	n := 0
 	if k != nil {
@@ -160,7 +160,7 @@ func (j *judge) judgePut(k *keyState, i int32, r *request) {
 	l := &k.lives[i]
 	broken := false
 	if l.top.seq != 0 {
-		j.tally["G2"].Judged++
+		j.tally["G2"].judged++
 		if r.rv < l.top.rv {
 			broken = true
 			j.violate("G2", k, r, l.top, "%s uid %s: version went down from %d to %d: %s was applied after %s",
@@ -168,7 +168,7 @@ func (j *judge) judgePut(k *keyState, i int32, r *request) {
 		}
 	}
 	if k.heldLife >= 0 {
-		j.tally["G3"].Judged++
+		j.tally["G3"].judged++
 		if k.older(i, r.rv, k.heldLife, k.held.rv) {
 			broken = true
 			with := fmt.Sprintf("version %d", r.rv)
@@ -184,7 +184,7 @@ func (j *judge) judgePut(k *keyState, i int32, r *request) {
 		j.violate("G4", k, r, prev, "%s", text)
 	}
 	if r.again {
-		j.tally["G11"].Judged++
+		j.tally["G11"].judged++
 		if broken {
 			j.violate("G11", k, r, touch{},
 				"%s: uid %s version %d had been applied before; %s applied it again over newer state", k, k.uid(i), r.rv, r.text())
@@ -223,7 +223,7 @@ func (j *judge) del(k *keyState, r *request) {
 			k.none = new(touch)
 			*k.none = r.touch
 			if k.newestRemoved >= 0 {
-				j.tally["G11"].Judged++ // a repeated DELETE that changed nothing
+				j.tally["G11"].judged++ // a repeated DELETE that changed nothing
 			}
 		}
 		return
@@ -255,14 +255,14 @@ func (j *judge) judgeDelete(k *keyState, i int32, r *request) {
 	recreated := known > 1
 	if l.known || l.alive != 0 {
 		if recreated {
-			j.tally["G5"].Judged++
+			j.tally["G5"].judged++
 		} else {
-			j.tally["G3"].Judged++
+			j.tally["G3"].judged++
 		}
 	}
 	l.wrong = l.alive > r.received && !l.withdrawn
 	if !l.wrong {
-		j.tally["G4"].Judged++
+		j.tally["G4"].judged++
 		return
 	}
 	g, what := "G3", "which had not been deleted"
@@ -290,9 +290,9 @@ func (j *judge) settleNone() {
 		if l.deleted() == 0 || l.alive == endOfTime || k.none.received < l.deleted() || l.removed().seq != 0 {
 			continue
 		}
-		j.tally["G4"].Judged++
+		j.tally["G4"].judged++
 		j.reordered++
-		j.tally["G4"].Fail("%s: uid %s was deleted at %s; %s found nothing, then %s wrote version %d, and nothing removed it",
+		j.tally["G4"].fail("%s: uid %s was deleted at %s; %s found nothing, then %s wrote version %d, and nothing removed it",
 			k, k.uid(k.heldLife), clock(l.deleted()), deleteText(*k.none), putText(k.held), k.held.rv)
 	}
 }
