@@ -1,6 +1,7 @@
 package assess
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math"
@@ -37,10 +38,10 @@ func Cell(ctx context.Context, dir string, o Options) (result.Cell, error) {
 	}
 	c.Baseline = o.Baseline
 	cell, err := c.judge(ctx)
-	if err != nil {
-		return cell, unusable(fmt.Errorf("cell %s: %w", c.Cell.ID, err))
+	if err == nil {
+		err = c.readers(ctx, dir, &cell)
 	}
-	if err := c.readers(ctx, dir, &cell); err != nil {
+	if err != nil {
 		return cell, unusable(fmt.Errorf("cell %s: %w", c.Cell.ID, err))
 	}
 	weigh(&c.Cell.Scenario, &cell)
@@ -74,24 +75,19 @@ func load(dir string, o Options) (*recorded, error) {
 		return nil, err
 	}
 	if c.Cell.Refusal == nil {
-		if err := require(dir, history.FileMeta, history.FileOps, history.FileLedger, history.FileState, history.FileSamples,
-			history.FileMarks, history.FileDeeds); err != nil {
-			return nil, err
-		}
+		need := []string{history.FileMeta, history.FileOps, history.FileLedger, history.FileState, history.FileSamples,
+			history.FileMarks, history.FileDeeds}
 		if c.Cell.Watcher.Own {
-			if err := require(dir, history.FileBefore, history.FileAfter); err != nil {
-				return nil, err
-			}
+			need = append(need, history.FileBefore, history.FileAfter)
 		}
 		if c.Cell.Scenario.Readers.Any() {
-			if err := require(dir, history.FileReaders); err != nil {
-				return nil, err
-			}
+			need = append(need, history.FileReaders)
 		}
 		if c.Cell.Scenario.Cluster.Controllers {
-			if err := require(dir, history.FileWitness); err != nil {
-				return nil, err
-			}
+			need = append(need, history.FileWitness)
+		}
+		if err := require(dir, need...); err != nil {
+			return nil, err
 		}
 	}
 	if c.history, err = check.Load(dir); err != nil {
@@ -99,13 +95,11 @@ func load(dir string, o Options) (*recorded, error) {
 	}
 	c.history.Queue = queue(c.Cell)
 	c.Marks, c.Samples = c.history.Marks, c.history.Samples
-	if c.Deeds, err = history.LoadLines[history.Deed](dir, history.FileDeeds); err != nil {
-		return nil, err
-	}
-	if c.Before, err = history.LoadScrape(dir, history.FileBefore); err != nil {
-		return nil, err
-	}
-	if c.After, err = history.LoadScrape(dir, history.FileAfter); err != nil {
+	var errs [3]error
+	c.Deeds, errs[0] = history.LoadLines[history.Deed](dir, history.FileDeeds)
+	c.Before, errs[1] = history.LoadScrape(dir, history.FileBefore)
+	c.After, errs[2] = history.LoadScrape(dir, history.FileAfter)
+	if err := cmp.Or(errs[:]...); err != nil {
 		return nil, err
 	}
 	if err := c.whole(dir); err != nil {

@@ -12,7 +12,7 @@ import (
 
 // tenure is a time in which one replica held the Lease of a shard.
 type tenure struct {
-	instance int
+	instance int // unseen: nobody knows whose
 	holder   string
 	acquired int64
 	lasts    int64 // of its Lease, as it was acquired
@@ -22,12 +22,13 @@ type tenure struct {
 	settles int64
 }
 
+// unseen is the instance of whoever may have held a Lease while nobody saw it.
+const unseen = -2
+
 // tenures lists the holders of all shards. By name and namespace a row has one writer, by uid an object.
 type tenures struct {
 	of   []kubeapi.Shard
 	held [][]tenure
-	// unseen are times in which somebody held a Lease whom nobody saw.
-	unseen [][]window
 }
 
 // newTenures is nil without an election. leases are in the order in which the API server had them.
@@ -35,11 +36,10 @@ func newTenures(m *Meta, leases []history.Lease) *tenures {
 	if m.Shards == 0 || len(leases) == 0 {
 		return nil
 	}
-	t := &tenures{of: kubeapi.Split(m.Shards, cmp.Or(m.ShardBy, kubeapi.ByName)), held: make([][]tenure, m.Shards),
-		unseen: make([][]window, m.Shards)}
-	last := make([]*history.Lease, m.Shards)
-	for i := range leases {
-		if l := &leases[i]; l.Shard < len(last) {
+	t := &tenures{of: kubeapi.Split(m.Shards, cmp.Or(m.ShardBy, kubeapi.ByName)), held: make([][]tenure, m.Shards)}
+	last := make([]history.Lease, m.Shards)
+	for _, l := range leases {
+		if l.Shard < len(last) {
 			t.add(last[l.Shard], l)
 			last[l.Shard] = l
 		}
@@ -47,7 +47,8 @@ func newTenures(m *Meta, leases []history.Lease) *tenures {
 	return t
 }
 
-func (t *tenures) add(former, l *history.Lease) {
+// add takes the next state of a Lease; former is zero before the first.
+func (t *tenures) add(former, l history.Lease) {
 	held := t.held[l.Shard]
 	var now *tenure // the last one
 	if len(held) > 0 {
@@ -65,11 +66,11 @@ func (t *tenures) add(former, l *history.Lease) {
 		}
 		now.settles = l.Renewed + l.Lasts
 	default:
-		if former != nil && l.Transitions > former.Transitions+1 {
-			t.unseen[l.Shard] = append(t.unseen[l.Shard], window{former.Time, l.Acquired})
-		}
 		if now != nil && l.Instance >= 0 { // a stranger keeps nobody from writing up to the end of its Lease
 			now.to, now.settles = min(now.to, l.Acquired), min(now.settles, l.Acquired)
+		}
+		if former.Time != 0 && l.Transitions > former.Transitions+1 {
+			held = append(held, tenure{instance: unseen, acquired: former.Time, to: l.Acquired})
 		}
 		t.held[l.Shard] = append(held, tenure{l.Instance, l.Holder, l.Acquired, l.Lasts, l.Renewed + l.Lasts, 0})
 	}
@@ -103,21 +104,20 @@ func (t *tenures) judge(g *tally, e *ledger.Entry, k *keyState) {
 	}
 	id := history.Key{Kind: e.Kind, Namespace: e.Namespace, Name: e.Name}
 	all := t.shards(id, e.UID, k)
-	if len(all) == 0 || slices.ContainsFunc(all, func(s int) bool {
-		return slices.ContainsFunc(t.unseen[s], func(w window) bool { return w.from <= e.Received && e.Received <= w.to })
-	}) {
-		return
-	}
-	g.judged++
 	// A client that had given up when its request arrived sent it before it left the Lease to settle such requests.
 	late := e.Gone != 0 && e.Gone <= e.Received+int64(fenceSlack)
-	holds := func(s int) bool {
-		return slices.ContainsFunc(t.held[s], func(x tenure) bool {
-			return x.instance == e.Instance && x.acquired <= e.Received &&
-				(e.Received <= x.to+int64(fenceSlack) || late && e.Received <= x.settles)
+	had := func(instance int) bool {
+		return slices.ContainsFunc(all, func(shard int) bool {
+			return slices.ContainsFunc(t.held[shard], func(x tenure) bool {
+				return x.instance == instance && x.acquired <= e.Received &&
+					(e.Received <= x.to+int64(fenceSlack) || late && e.Received <= x.settles)
+			})
 		})
 	}
-	if slices.ContainsFunc(all, holds) {
+	if len(all) == 0 || had(unseen) {
+		return
+	}
+	if g.judged++; had(e.Instance) {
 		return
 	}
 	g.fail("%s: %s seq %d left the replica at instance %d (received %s), which did not hold the Lease of shard %d: %s",

@@ -39,7 +39,7 @@ func (b *besideLoad) tampering() []Failpoint {
 			Inject: func(ctx context.Context, c Cell, e spec.Event) (Done, error) {
 				return repeat(e, func() error {
 					name := b.take(c)
-					data, err := c.API().Pod(ctx, Namespace(c, 0), name)
+					data, err := c.API().Object(ctx, history.Key{Kind: podKind, Namespace: Namespace(c, 0), Name: name})
 					if err != nil {
 						return err
 					}

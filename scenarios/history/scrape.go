@@ -73,6 +73,14 @@ func (s Scrape) add(name string, m *dto.Metric) {
 // Has reports whether the process exposes a metric at all.
 func (s Scrape) Has(name string) bool { return len(s[name]) > 0 }
 
+// Value is Sum; 0 if the metric is not exposed.
+func (s Scrape) Value(name string, labels ...string) float64 {
+	if v := s.Sum(name, labels...); v != nil {
+		return *v
+	}
+	return 0
+}
+
 // Sum adds up the series of a metric that carry the given labels, written as alternating names and values. It is nil
 // when the metric is not exposed.
 func (s Scrape) Sum(name string, labels ...string) *float64 {

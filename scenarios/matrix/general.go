@@ -217,10 +217,7 @@ func stepRule(c *Case) Rule {
 		down += s.For
 	}
 	failed := func(s history.Scrape) float64 {
-		if n := s.Sum(metric.StorageRequests, "resource_type", podKind, "status", "failure"); n != nil {
-			return *n
-		}
-		return 0
+		return s.Value(metric.StorageRequests, "resource_type", podKind, "status", "failure")
 	}
 	return stating(func(Seen) []result.Fact {
 		if !c.Before.Has(metric.StorageRequests) || !c.After.Has(metric.StorageRequests) {

@@ -131,12 +131,8 @@ func (f *Figures) Cell(changes iter.Seq[history.Change]) (result.Cell, error) {
 	c.Parties = use.parties()
 	f.watcherFigures(&c, use)
 
-	s := &f.cell.Scenario
 	g := groundsOf(f, queues.LittleQueue)
-	c.Bottleneck = bottleneck(limits{
-		cell: &c, chanceMs: g.chanceMs(&c), machineBusy: f.cell.MachineBusy, cpus: f.cell.CPUs,
-		cpuCores: f.busyCores(), lagLimitMs: millis(s.Limits.Lag),
-	})
+	c.Bottleneck = bottleneck(&c, g, g.chanceMs(&c))
 	var disturbed []string // first: of what else is wrong it may be the cause
 	for i := range f.cell.Pods {
 		if why := f.cell.Pods[i].Disturbed(); why != "" {

@@ -80,11 +80,7 @@ func growth(before, after history.Scrape, name string, labels ...string) *float6
 	if a == nil {
 		return nil
 	}
-	v := *a
-	if b := before.Sum(name, labels...); b != nil {
-		v -= *b
-	}
-	return &v
+	return new(*a - before.Value(name, labels...))
 }
 
 // EventsOf is the watcher's own account of its events since its start, of the series with these labels; nil when it
@@ -93,8 +89,12 @@ func EventsOf(s history.Scrape, labels ...string) *result.Events {
 	if !s.Has(metric.EventsReceived) {
 		return nil
 	}
+	return events(func(name string) *float64 { return s.Sum(name, labels...) })
+}
+
+func events(counter func(name string) *float64) *result.Events {
 	n := func(name string) int64 {
-		if v := s.Sum(name, labels...); v != nil {
+		if v := counter(name); v != nil {
 			return int64(*v)
 		}
 		return 0
@@ -113,16 +113,7 @@ func eventsBetween(before, after history.Scrape) *result.Events {
 	if e == nil || b == nil || e.Received < b.Received { // none, or another replica's
 		return e
 	}
-	for _, n := range []struct {
-		of     *int64
-		before int64
-	}{
-		{&e.Received, b.Received}, {&e.Sent, b.Sent}, {&e.Coalesced, b.Coalesced}, {&e.Filtered, b.Filtered},
-		{&e.Parked, b.Parked}, {&e.Queued, b.Queued}, {&e.Dropped, b.Dropped}, {&e.Retried, b.Retried},
-	} {
-		*n.of -= n.before
-	}
-	return e
+	return events(func(name string) *float64 { return growth(before, after, name) })
 }
 
 // EventsByKind is the same as EventsOf, per kind.

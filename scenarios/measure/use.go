@@ -117,7 +117,7 @@ func most(a, b *float64) *float64 {
 
 func (f *Figures) watcherFigures(c *result.Cell, u use) {
 	w := &c.Watcher
-	if _, all := f.cell.Scenario.Watchers(); all {
+	if f.cell.Scenario.Shared() {
 		w.ReplicaCPUCores, w.ReplicaRSSPeakMiB = u.largest()
 	}
 	w.RSSHighestMiB = maxOf(f.samples, 0, maxTime,

@@ -28,7 +28,7 @@ const (
 // alone ends the load: with less, the generator and not the apiserver set the pace.
 const leastBusy = 0.5
 
-// grounds decide, beside the figures, whether a cell is valid.
+// grounds decide, beside the figures, whether a cell is valid, and what limited it.
 type grounds struct {
 	limits      spec.Limits
 	littleQueue string
@@ -38,12 +38,16 @@ type grounds struct {
 	limited     bool     // storage has a capacity below what the watcher may send
 	deviationMs *float64 // of the configured latency; nil: a cell's mean says nothing about it
 	generators  []history.GeneratorRun
+
+	// While storage was busy: the busy share of all CPUs, and the watcher's use; nil unknown.
+	machineBusy, cpuCores *float64
+	cpus                  int
 }
 
 func groundsOf(f *Figures, littleQueue string) grounds {
 	s := &f.cell.Scenario
 	g := grounds{limits: s.Limits, littleQueue: littleQueue, faults: s.Storage.FaultNames(),
-		generators: f.cell.Generators}
+		generators: f.cell.Generators, machineBusy: f.cell.MachineBusy, cpuCores: f.busyCores(), cpus: f.cell.CPUs}
 	if f.cell.Planned == 0 && !s.Load.Pauses() {
 		g.busy = f.load.busy(s.Load.Threads)
 	}
@@ -167,20 +171,10 @@ const (
 	keptUpFactor = 5.0  // drain after the load in mean latencies that still count as keeping up
 )
 
-// Limits are the figures that the rules look at.
-type limits struct {
-	cell        *result.Cell
-	chanceMs    *float64 // by which the mean latency may be above the configured one; nil unknown
-	machineBusy *float64 // busy share of all CPUs while storage was busy
-	cpus        int
-	cpuCores    *float64 // watcher, while the backlog was worked off
-	lagLimitMs  float64
-}
-
 // bottleneck names the stage that limited a cell. The rules are tried from the load towards storage, and each says
-// which figures made it fire.
-func bottleneck(l limits) result.Bottleneck {
-	c := l.cell
+// which figures made it fire. By chanceMs the mean latency may be above the configured one; nil: unknown.
+func bottleneck(c *result.Cell, g grounds, chanceMs *float64) result.Bottleneck {
+	lagLimitMs := millis(g.limits.Lag)
 	is := func(stage, format string, args ...any) result.Bottleneck {
 		return result.Bottleneck{Stage: stage, Why: fmt.Sprintf(format, args...)}
 	}
@@ -188,8 +182,8 @@ func bottleneck(l limits) result.Bottleneck {
 	if c.Storage.SeenMeanMs != nil {
 		mean = *c.Storage.SeenMeanMs
 	}
-	if q := c.Load.LagMs; c.Load.Model == result.ModelOpen && q != nil && q.P99 > l.lagLimitMs {
-		return is(StageGenerator, "writes were dispatched %.0f ms late (p99), the limit is %.0f ms", q.P99, l.lagLimitMs)
+	if q := c.Load.LagMs; c.Load.Model == result.ModelOpen && q != nil && q.P99 > lagLimitMs {
+		return is(StageGenerator, "writes were dispatched %.0f ms late (p99), the limit is %.0f ms", q.P99, lagLimitMs)
 	}
 	if d := c.Handler.DrainAfterLoad; d != nil && !c.Cut && *d*1000 <= keptUpFactor*mean {
 		return is(StageNone, "storage had everything %.2f s after the load of %.0f writes/s ended", *d, c.Load.QPS)
@@ -199,8 +193,8 @@ func bottleneck(l limits) result.Bottleneck {
 		return is(StageUnknown, "storage was owed as many objects as may be in flight for only %.2f s, so nothing was used "+
 			"to its limit", *b)
 	}
-	if m := c.Storage.SeenMeanMs; m != nil && l.chanceMs != nil && c.Storage.LatencyMeanMs > 0 &&
-		*m-*l.chanceMs > slowStorage*c.Storage.LatencyMeanMs {
+	if m := c.Storage.SeenMeanMs; m != nil && chanceMs != nil && c.Storage.LatencyMeanMs > 0 &&
+		*m-*chanceMs > slowStorage*c.Storage.LatencyMeanMs {
 		return is(StageStorage, "requests took %.0f ms where %.0f ms are configured: they queued for its capacity", *m,
 			c.Storage.LatencyMeanMs)
 	}
@@ -214,11 +208,11 @@ func bottleneck(l limits) result.Bottleneck {
 			"was backlog",
 			c.Handler.Workers, 1000*float64(c.Handler.Workers) / *c.Storage.LimitQPS, *c.Storage.LimitQPS, 100**eff)
 	}
-	if l.machineBusy != nil && *l.machineBusy >= cpuBusy {
-		return is(StageMachine, "all processes together used %.0f%% of %d CPUs", 100**l.machineBusy, l.cpus)
+	if g.machineBusy != nil && *g.machineBusy >= cpuBusy {
+		return is(StageMachine, "all processes together used %.0f%% of %d CPUs", 100**g.machineBusy, g.cpus)
 	}
-	if l.cpuCores != nil && *l.cpuCores >= cpuBusy*float64(l.cpus) {
-		return is(StageWatcher, "the watcher used %.2f of %d CPUs", *l.cpuCores, l.cpus)
+	if g.cpuCores != nil && *g.cpuCores >= cpuBusy*float64(g.cpus) {
+		return is(StageWatcher, "the watcher used %.2f of %d CPUs", *g.cpuCores, g.cpus)
 	}
 	if f := c.Writer.FullSeconds; f != nil && *f > 0.1*c.Load.DurationS {
 		return is(StageWriter, "the Writer queue was full for %.1f s", *f)

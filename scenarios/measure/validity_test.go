@@ -185,7 +185,7 @@ func TestBottleneck(t *testing.T) {
 		{"nothing known", &result.Cell{}, nil, nil, ptr(2), StageUnknown},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			b := bottleneck(limits{cell: tc.cell, chanceMs: tc.chance, machineBusy: tc.busy, cpus: 2, cpuCores: tc.cores, lagLimitMs: 250})
+			b := bottleneck(tc.cell, grounds{limits: spec.Limits{Lag: spec.Duration(250e6)}, machineBusy: tc.busy, cpus: 2, cpuCores: tc.cores}, tc.chance)
 			if b.Stage != tc.want || b.Why == "" {
 				t.Errorf("%+v, want %s", b, tc.want)
 			}

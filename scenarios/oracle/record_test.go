@@ -113,7 +113,6 @@ type scenario struct {
 		Profile, Strategy, QueueFull                 string
 		PodQueueNum, WriterQueueLen, HandlerQueueLen int
 		Replicas, Shards                             int
-		ShardBy                                      string
 		Synchronizer                                 struct{ Disabled bool }
 	}
 	Readers asking

@@ -10,7 +10,7 @@ const mib = 1 << 20
 // replicas are the figures of the largest of those that share the work, or of the one that has it all.
 func (r *record) replicas(a answers, in []sample, length float64) {
 	w := r.cell.Scenario.Watcher
-	if w.Shards < 2 && w.ShardBy != "label" && r.cell.Scenario.Load.LabelShards == 0 {
+	if w.Shards < 2 && r.cell.Scenario.Load.LabelShards == 0 {
 		return
 	}
 	cores, rss := map[string]float64{}, map[string]float64{}

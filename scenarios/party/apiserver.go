@@ -268,60 +268,24 @@ func (a *APIServer) DeletePod(ctx context.Context, ns, name string) error {
 	return err
 }
 
-// Pod reads a pod as JSON.
-func (a *APIServer) Pod(ctx context.Context, ns, name string) ([]byte, error) {
-	return a.Send(ctx, http.MethodGet, "/api/v1/namespaces/"+ns+"/pods/"+name, nil)
-}
-
-// StatusError is an answer of the apiserver other than success.
-type StatusError struct {
-	Code int
-	text string
-}
-
-func (e *StatusError) Error() string { return e.text }
-
-// maxAnswer bounds one answer that is read: a page of a list of large objects.
-const maxAnswer = 256 << 20
-
-// Send sends one request, with body as JSON; an answer other than success is a *StatusError.
+// Send sends one request, with body as JSON.
 func (a *APIServer) Send(ctx context.Context, method, path string, body any) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(ctx, fetchLimit)
 	defer cancel()
+	header := []string{"Accept", "application/json"}
 	var in io.Reader
 	if body != nil {
 		data, err := json.Marshal(body)
 		if err != nil {
 			return nil, fmt.Errorf("%s %s: %w", method, path, err)
 		}
-		in = bytes.NewReader(data)
+		form := "application/json"
+		if method == http.MethodPatch {
+			form = "application/merge-patch+json"
+		}
+		in, header = bytes.NewReader(data), append(header, "Content-Type", form)
 	}
-	req, err := http.NewRequestWithContext(ctx, method, a.Base+path, in)
-	if err != nil {
-		return nil, fmt.Errorf("%s %s: %w", method, path, err)
-	}
-	req.Header.Set("Accept", "application/json")
-	switch {
-	case body == nil:
-	case method == http.MethodPatch:
-		req.Header.Set("Content-Type", "application/merge-patch+json")
-	default:
-		req.Header.Set("Content-Type", "application/json")
-	}
-	resp, err := a.http.Do(req)
-	if err != nil {
-		return nil, fmt.Errorf("%s %s: %w", method, path, err)
-	}
-	defer resp.Body.Close()
-	data, err := io.ReadAll(io.LimitReader(resp.Body, maxAnswer))
-	if err != nil {
-		return nil, fmt.Errorf("%s %s: %w", method, path, err)
-	}
-	if resp.StatusCode/100 != 2 {
-		return nil, &StatusError{resp.StatusCode,
-			fmt.Sprintf("%s %s: the apiserver answers %s: %.300s", method, path, resp.Status, data)}
-	}
-	return data, nil
+	return answer(ask(ctx, a.http, method, a.Base+path, in, header...))
 }
 
 // NotFound reports whether the apiserver answered 404.

@@ -1,6 +1,7 @@
 package party
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -14,6 +15,7 @@ import (
 	"github.com/watchbench/watchbench/internal/badinput"
 	"github.com/watchbench/watchbench/internal/kubeapi"
 	"github.com/watchbench/watchbench/loadgen/apisim"
+	"github.com/watchbench/watchbench/scenarios/spec"
 )
 
 // ClusterID is the id that the watcher writes under.
@@ -121,10 +123,8 @@ func (s WatcherSetup) renderConfig(ports []int) (string, error) {
 	if s.Serving != nil {
 		config["resourceWatcher"] = s.Serving.resourceWatcher(ports[2])
 	}
-	if sync := w.Synchronizer; sync.Disabled {
-		config["synchronizer"] = map[string]any{"disabled": true}
-	} else if sync.Period > 0 {
-		config["synchronizer"] = map[string]any{"period": sync.Period.String()}
+	if w.Synchronizer != (spec.Synchronizer{}) {
+		config["synchronizer"] = w.Synchronizer
 	}
 	if w.CacheCheck.Period > 0 {
 		config["cacheCheck"] = w.CacheCheck
@@ -132,10 +132,7 @@ func (s WatcherSetup) renderConfig(ports []int) (string, error) {
 	if s.Lease != "" {
 		config["leaderElection"] = map[string]any{"enabled": true, "namespace": LeaseNamespace, "name": s.Lease}
 		if w.Divided() {
-			config["shards"] = w.Shards
-			if w.ShardBy != "" {
-				config["shardBy"] = w.ShardBy
-			}
+			config["shards"], config["shardBy"] = w.Shards, cmp.Or(w.ShardBy, string(kubeapi.ByName))
 		}
 	}
 	if w.Command != "" {
@@ -151,10 +148,7 @@ func (s WatcherSetup) renderConfig(ports []int) (string, error) {
 
 // file names a rendered file: the first watcher's by what it is, later ones' with their own name.
 func (s WatcherSetup) file(what string) string {
-	if s.Name == "" || s.Name == "k8s-watch" {
-		return what + ".json"
-	}
-	return what + strings.TrimPrefix(s.Name, "k8s-watch") + ".json"
+	return what + strings.TrimPrefix(s.Name, WatcherName) + ".json"
 }
 
 func writeJSON(path string, v any) error {

@@ -35,13 +35,10 @@ const (
 	PhaseError   = "error"
 )
 
-// Line is one line of the generator's progress.
+// Line is what the generator says of a phase.
 type Line struct {
-	Phase    string  `json:"phase"`
-	Started  int64   `json:"started"`
 	Finished int64   `json:"finished"`
 	Planned  int64   `json:"planned"`
-	Done     int64   `json:"done"`
 	Fraction float64 `json:"fraction"`
 	Error    string  `json:"error"`
 }
@@ -50,8 +47,7 @@ type Line struct {
 type Generator struct {
 	Parts []*Process             // in the order of their shards
 	Runs  []history.GeneratorRun // what became of each in the load
-	logs  []string
-	ops   string // the whole op log
+	ops   string                 // the whole op log
 }
 
 // startLead is how long before their common start several generators are told of it.
@@ -85,20 +81,24 @@ func StartGenerator(s GeneratorSetup) (*Generator, error) {
 	n := max(1, s.Shards)
 	g := &Generator{Runs: make([]history.GeneratorRun, n), ops: filepath.Join(s.Cell, history.FileOps)}
 	for i := range n {
-		shard, log := plan.Shard{Index: i + 1, Of: n}, g.ops
-		if shard.Divides() {
-			log = oplog.PartPath(g.ops, shard.Index)
-		}
-		p, err := s.start(shard, log)
+		p, err := s.start(plan.Shard{Index: i + 1, Of: n}, g.log(i))
 		if err != nil {
 			for _, p := range g.Parts {
 				p.Kill()
 			}
 			return nil, err
 		}
-		g.Parts, g.logs = append(g.Parts, p), append(g.logs, log)
+		g.Parts = append(g.Parts, p)
 	}
 	return g, nil
+}
+
+// log is the path of one part's op log.
+func (g *Generator) log(i int) string {
+	if len(g.Runs) == 1 {
+		return g.ops
+	}
+	return oplog.PartPath(g.ops, i+1)
 }
 
 func (s *GeneratorSetup) plan() string { return filepath.Join(s.Cell, "plan.yaml") }
@@ -153,7 +153,7 @@ func (g *Generator) Tell(line string) error {
 }
 
 // Go has the load begin, of several generators at one instant.
-func (g *Generator) Go() error {
+func (g *Generator) Go(context.Context) error {
 	if len(g.Parts) == 1 {
 		return g.Tell("go")
 	}
@@ -164,19 +164,16 @@ func (g *Generator) Go() error {
 	return g.Tell(fmt.Sprintf("go %d", at))
 }
 
-// Reached waits until all have reached a phase, looking at every line of progress on the way. One of several that ends
-// or fails during the load is no error as long as others go on: its Run has it.
-func (g *Generator) Reached(ctx context.Context, phase string, limit time.Duration, each func(Line)) error {
+// Reached waits until all have reached a phase, and calls each, unless it is nil, all the while. One of several that
+// ends or fails during the load is no error as long as others go on: its Run has it.
+func (g *Generator) Reached(ctx context.Context, phase string, limit time.Duration, each func()) error {
 	deadline := time.Now().Add(limit)
 	failed := 0
 	for i, p := range g.Parts {
 		err := p.Await(ctx, "the phase "+phase+" of "+p.Name, 10*time.Millisecond, time.Until(deadline),
 			func(context.Context) bool {
 				if each != nil {
-					p.mu.Lock()
-					last := p.last
-					p.mu.Unlock()
-					each(g.Said(last))
+					each()
 				}
 				return p.hasSaid(phase, nil) || p.hasSaid(PhaseError, nil)
 			})
@@ -204,8 +201,8 @@ func (g *Generator) Said(phase string) (sum Line) {
 	for _, p := range g.Parts {
 		var l Line
 		p.hasSaid(phase, &l)
-		sum.Phase, sum.Finished = cmp.Or(sum.Phase, l.Phase), max(sum.Finished, l.Finished)
-		sum.Planned, sum.Done, sum.Fraction = sum.Planned+l.Planned, sum.Done+l.Done, sum.Fraction+l.Fraction
+		sum.Finished = max(sum.Finished, l.Finished)
+		sum.Planned, sum.Fraction = sum.Planned+l.Planned, sum.Fraction+l.Fraction
 	}
 	sum.Fraction /= float64(len(g.Parts))
 	return sum
@@ -236,9 +233,7 @@ func (g *Generator) End(ctx context.Context) (err error) {
 		}
 	}
 	for i, p := range g.Parts {
-		select {
-		case <-p.done:
-		case <-grace.Done():
+		if !p.ends(grace, TeardownLimit) {
 			p.Stop(TeardownLimit)
 		}
 		if p.ExitCode() != 0 && g.Runs[i].Failure == "" && ctx.Err() == nil {
@@ -253,6 +248,10 @@ func (g *Generator) Merge() ([]history.GeneratorRun, error) {
 	if g == nil || len(g.Parts) == 1 {
 		return nil, nil
 	}
-	_, err := oplog.Merge(g.ops, g.logs)
+	var logs []string
+	for i := range g.Parts {
+		logs = append(logs, g.log(i))
+	}
+	_, err := oplog.Merge(g.ops, logs)
 	return g.Runs, err
 }

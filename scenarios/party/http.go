@@ -1,6 +1,7 @@
 package party
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -29,25 +30,54 @@ func newClient() *http.Client {
 	}
 }
 
+// ask sends a request; an answer other than success is a *StatusError. The caller closes the body.
+func ask(ctx context.Context, c *http.Client, method, url string, body io.Reader, header ...string) (*http.Response,
+	error) {
+	req, err := http.NewRequestWithContext(ctx, method, url, body)
+	if err == nil {
+		for i := 0; i+1 < len(header); i += 2 {
+			req.Header.Set(header[i], header[i+1])
+		}
+		var resp *http.Response
+		if resp, err = c.Do(req); err == nil && resp.StatusCode/100 == 2 {
+			return resp, nil
+		} else if err == nil {
+			text, _ := io.ReadAll(io.LimitReader(resp.Body, 300)) // as much as there is
+			_ = resp.Body.Close()
+			err = &StatusError{resp.StatusCode, fmt.Sprintf("it answers %s: %s", resp.Status, bytes.TrimSpace(text))}
+		}
+	}
+	return nil, fmt.Errorf("%s %s: %w", method, url, err)
+}
+
 // get asks one of our processes; the caller closes the body.
 func get(ctx context.Context, c *http.Client, url string, header ...string) (*http.Response, error) {
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
-	if err != nil {
-		return nil, fmt.Errorf("ask %s: %w", url, err)
-	}
-	for i := 0; i+1 < len(header); i += 2 {
-		req.Header.Set(header[i], header[i+1])
-	}
-	resp, err := c.Do(req)
-	if err != nil {
-		return nil, fmt.Errorf("ask %s: %w", url, err)
-	}
-	if resp.StatusCode != http.StatusOK {
-		resp.Body.Close()
-		return nil, fmt.Errorf("ask %s: it answers %s", url, resp.Status)
-	}
-	return resp, nil
+	return ask(ctx, c, http.MethodGet, url, nil, header...)
 }
+
+// answer reads the body of what ask returns.
+func answer(resp *http.Response, err error) ([]byte, error) {
+	if err != nil {
+		return nil, err
+	}
+	defer resp.Body.Close()
+	data, err := io.ReadAll(io.LimitReader(resp.Body, maxAnswer))
+	if err != nil {
+		return nil, fmt.Errorf("read the answer to %s %s: %w", resp.Request.Method, resp.Request.URL, err)
+	}
+	return data, nil
+}
+
+// maxAnswer bounds one answer that is read: a page of a list of large objects.
+const maxAnswer = 256 << 20
+
+// StatusError is an answer other than success.
+type StatusError struct {
+	Code int
+	text string
+}
+
+func (e *StatusError) Error() string { return e.text }
 
 // save writes the answer of one of our processes to a file.
 func save(ctx context.Context, c *http.Client, url, path string, header ...string) error {
@@ -73,21 +103,13 @@ func save(ctx context.Context, c *http.Client, url, path string, header ...strin
 func scrape(ctx context.Context, c *http.Client, url string) ([]byte, history.Scrape, error) {
 	ctx, cancel := context.WithTimeout(ctx, askTimeout)
 	defer cancel()
-	resp, err := get(ctx, c, url)
+	text, err := answer(get(ctx, c, url))
 	if err != nil {
 		return nil, nil, err
 	}
-	defer resp.Body.Close()
-	text, err := io.ReadAll(io.LimitReader(resp.Body, maxMetrics))
-	if err != nil {
-		return nil, nil, fmt.Errorf("read %s: %w", url, err)
-	}
-	s, err := history.ParseScrape(strings.NewReader(string(text)))
+	s, err := history.ParseScrape(bytes.NewReader(text))
 	return text, s, err
 }
-
-// maxMetrics bounds one answer of a /metrics endpoint; ours have some 50 KiB.
-const maxMetrics = 16 << 20
 
 // announcement is the line that mock and proxy print once they listen.
 type announcement struct {
@@ -128,22 +150,5 @@ func (a admin) Heal(ctx context.Context) ([]history.Firing, error) {
 func (a admin) call(ctx context.Context, method, path, body string) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(ctx, askTimeout)
 	defer cancel()
-	url := a.base + path
-	req, err := http.NewRequestWithContext(ctx, method, url, strings.NewReader(body))
-	if err != nil {
-		return nil, fmt.Errorf("%s %s: %w", method, url, err)
-	}
-	resp, err := a.http.Do(req)
-	if err != nil {
-		return nil, fmt.Errorf("%s %s: %w", method, url, err)
-	}
-	defer resp.Body.Close()
-	data, err := io.ReadAll(io.LimitReader(resp.Body, 1<<20))
-	if err == nil && resp.StatusCode/100 != 2 {
-		err = fmt.Errorf("it answers %s: %s", resp.Status, strings.TrimSpace(string(data)))
-	}
-	if err != nil {
-		return nil, fmt.Errorf("%s %s: %w", method, url, err)
-	}
-	return data, nil
+	return answer(ask(ctx, a.http, method, a.base+path, strings.NewReader(body)))
 }

@@ -137,7 +137,7 @@ func TestAPIServerState(t *testing.T) {
 	if d := cmp.Diff([]string{"Pod ns1/a u-a 1", "Pod ns1/b u-b 2", "Pod ns1/c u-c 3"}, names); d != "" {
 		t.Error(d)
 	}
-	for ns, want := range map[string]string{"broken": "the apiserver answers 502 Bad Gateway: <html>no</html>", "html": "read the answer: invalid JSON at byte 0: '<'"} {
+	for ns, want := range map[string]string{"broken": "it answers 502 Bad Gateway: <html>no</html>", "html": "read the answer: invalid JSON at byte 0: '<'"} {
 		if _, err := a.State(t.Context(), []string{"Pod"}, []string{ns}, rules); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %s", ns, err, want)
 		}

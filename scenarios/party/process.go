@@ -43,7 +43,6 @@ type Process struct {
 	mu    sync.Mutex // guards what follows
 	state *os.ProcessState
 	said  map[string]map[string]json.RawMessage // by phase, the fields of all its lines, the later ones over the earlier
-	last  string                                // phase
 	used  time.Duration                         // CPU time of a Pod's process at the last reading
 	began time.Time
 }
@@ -132,7 +131,7 @@ func (p *Process) take(line []byte) {
 	defer p.mu.Unlock()
 	fields := p.said[of.Phase]
 	if json.Unmarshal(line, &fields) == nil {
-		p.said[of.Phase], p.last = fields, of.Phase
+		p.said[of.Phase] = fields
 		if p.pod && of.Phase == pod.PhasePod {
 			p.began = time.Now()
 		}
@@ -268,13 +267,16 @@ func (p *Process) Stop(grace time.Duration) {
 	}
 }
 
-func (p *Process) awaitEnd(limit time.Duration) bool {
-	t := time.NewTimer(limit)
-	defer t.Stop()
+func (p *Process) awaitEnd(limit time.Duration) bool { return p.ends(context.Background(), limit) }
+
+// ends reports whether the child ends before the context and within the limit.
+func (p *Process) ends(ctx context.Context, limit time.Duration) bool {
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
 	select {
 	case <-p.done:
 		return true
-	case <-t.C:
+	case <-ctx.Done():
 		return false
 	}
 }

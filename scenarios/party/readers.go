@@ -6,7 +6,6 @@ import (
 	"path/filepath"
 	"time"
 
-	"github.com/watchbench/watchbench/internal/badinput"
 	"github.com/watchbench/watchbench/loadgen/readers"
 	"github.com/watchbench/watchbench/loadgen/record"
 	"github.com/watchbench/watchbench/scenarios/history"
@@ -33,10 +32,6 @@ type Bench struct {
 
 // child is the process of that name, whose configuration is kept as a file.
 func (b Bench) child(name string, cfg any) (child, error) {
-	if !executable(b.Bin) {
-		const remedy = "run make build, which puts all programs into one folder"
-		return child{}, &badinput.Error{What: b.Bin + " is not there", Remedy: remedy}
-	}
 	path := filepath.Join(b.Cell, name+".json")
 	return child{name: name, argv: []string{b.Bin, name, path}, logs: b.Logs}, writeJSON(path, cfg)
 }
@@ -74,7 +69,7 @@ func (r *Readers) Connect(ctx context.Context) error {
 }
 
 // Go begins with the queries.
-func (r *Readers) Go() error { return r.step(context.Background(), readers.Go, "", 0) }
+func (r *Readers) Go(ctx context.Context) error { return r.step(ctx, readers.Go, "", 0) }
 
 // Halt ends the queries and returns when the last is answered.
 func (r *Readers) Halt(ctx context.Context) error {
@@ -86,27 +81,13 @@ func (r *Readers) End(ctx context.Context) error {
 	if err := r.step(ctx, readers.Done, "", 0); r == nil || err != nil {
 		return err
 	}
-	if err := r.over(ctx, "the end of the readers", readersGrace); err != nil {
-		return fmt.Errorf("complete the readers' record: %w", err)
+	switch ended := r.ends(ctx, readersGrace); {
+	case ended && r.ExitCode() != 0:
+		return fmt.Errorf("complete the readers' record: %w", r.Failure())
+	case !ended && ctx.Err() == nil:
+		return &TimeoutError{What: "the end of the readers", After: readersGrace, Log: r.Log}
 	}
-	return nil
-}
-
-// over returns once the process has ended well.
-func (p *Process) over(ctx context.Context, what string, limit time.Duration) error {
-	t := time.NewTimer(limit)
-	defer t.Stop()
-	select {
-	case <-p.Done():
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	case <-t.C:
-		return &TimeoutError{What: what, After: limit, Log: p.Log}
-	}
-	if p.ExitCode() != 0 {
-		return p.Failure()
-	}
-	return nil
+	return context.Cause(ctx)
 }
 
 // Witness is the process that records what happens to a cluster's objects, whoever writes them.

@@ -193,12 +193,8 @@ func (w *Watcher) Probe(ctx context.Context) (time.Duration, error) {
 	began := time.Now()
 	client := w.setup.client(w.Process)
 	defer client.CloseIdleConnections()
-	resp, err := get(ctx, client, w.health+"/healthz")
-	if err != nil {
-		return 0, err
-	}
-	_ = resp.Body.Close()
-	return time.Since(began), nil
+	_, err := answer(get(ctx, client, w.health+"/healthz"))
+	return time.Since(began), err
 }
 
 // Resources is the URL of the watcher's resource watcher; empty where it is off.
@@ -226,11 +222,7 @@ func (w *Watcher) Named(identity string) bool {
 // Leads reports whether a replica is at work, by what it has received.
 func (w *Watcher) Leads(ctx context.Context) bool {
 	s, err := w.Scrape(ctx)
-	if err != nil {
-		return false
-	}
-	n := s.Sum(metric.EventsReceived)
-	return n != nil && *n > 0
+	return err == nil && s.Value(metric.EventsReceived) > 0
 }
 
 // AwaitReady waits until the watcher has completed its first lists. A watcher that is not ours has no way to say so.
@@ -245,12 +237,8 @@ func (w *Watcher) AwaitReady(ctx context.Context) error {
 func (w *Watcher) ready(ctx context.Context) bool {
 	ctx, cancel := context.WithTimeout(ctx, askTimeout)
 	defer cancel()
-	resp, err := get(ctx, w.http, w.health+"/readyz")
-	if err != nil {
-		return false
-	}
-	_ = resp.Body.Close()
-	return true
+	_, err := answer(get(ctx, w.http, w.health+"/readyz"))
+	return err == nil
 }
 
 // Configure writes a changed configuration for the running watcher, which is not told.

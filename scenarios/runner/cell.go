@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"os"
 	"runtime"
 	"slices"
@@ -150,20 +149,17 @@ func (c *cell) phase(name string) { c.r.progress.phase(name) }
 // startSampling samples in the background until the returned function is called,
 // which waits for the end of it and may be called again.
 func (c *cell) startSampling(ctx context.Context) func() {
-	parties := map[string]reading{history.PartyRunner: local(os.Getpid())}
-	for name, pid := range clusterPIDs(c.r.cluster.PIDs) {
-		parties[name] = local(pid)
+	c.sampler = newSampler(func() []metered { return *c.live.Load() }, c.storage)
+	c.sampler.work(history.PartyRunner, local(os.Getpid()))
+	c.sampler.cluster(c.r.cluster.PIDs)
+	for _, p := range c.processes() {
+		if p.party != history.PartyWatcher {
+			c.sampler.work(p.party, &life{of: p.Process, use: p.Use})
+		}
 	}
-	for name, p := range c.processes() {
-		parties[name] = p.Use
-	}
-	c.sampler = newSampler(parties, func() []metered { return *c.live.Load() }, c.storage)
-	c.sampler.now = c.now
+	c.sampler.now, c.sampler.metrics = c.now, c.metrics
 	if c.pods != nil {
 		c.sampler.period, c.sampler.away = podPeriod, true
-	}
-	if c.s.Watcher.Divided() {
-		c.sampler.metrics = c.metrics
 	}
 	c.sampler.asked = func() float64 { return float64(c.asked.Load()) }
 	// A page that shows the watcher, and bounds that a fault puts it to, need what only it knows.
@@ -188,8 +184,10 @@ func (c *cell) tearDown(ctx context.Context) error {
 	defer context.AfterFunc(lifecycle.Hurry(ctx), c.abandon)()
 	all := c.processes()
 	stop := func(name string, grace time.Duration) {
-		if p := all[name]; p != nil {
-			p.Stop(grace)
+		for _, p := range all {
+			if p.party == name {
+				p.Stop(grace)
+			}
 		}
 	}
 	stop(history.PartyReaders, party.StorageGrace) // before the watcher, which would wait for them
@@ -212,43 +210,44 @@ func (c *cell) tearDown(ctx context.Context) error {
 	return err
 }
 
-// processes are the cell's started processes besides the watchers, by party.
-func (c *cell) processes() map[string]*party.Process {
-	all := map[string]*party.Process{}
+// process is one of a cell.
+type process struct {
+	party string
+	*party.Process
+}
+
+// processes are those that the cell has started.
+func (c *cell) processes() (all []process) {
+	for _, w := range c.all {
+		all = append(all, process{history.PartyWatcher, w.Process})
+	}
 	if c.storage != nil {
-		all[history.PartyStorage] = c.storage.Process
+		all = append(all, process{history.PartyStorage, c.storage.Process})
 	}
 	if c.generator != nil {
-		all[history.PartyGenerator] = c.generator.Parts[0]
-		for i, p := range c.generator.Parts[1:] {
-			all[fmt.Sprintf("%s-%d", history.PartyGenerator, i+2)] = p
+		for i, p := range c.generator.Parts {
+			all = append(all, process{history.PartyGenerator, p})
+			if i > 0 {
+				all[len(all)-1].party += fmt.Sprint("-", i+1)
+			}
 		}
 	}
 	if c.proxy != nil {
-		all[history.PartyProxy] = c.proxy.Process
+		all = append(all, process{history.PartyProxy, c.proxy.Process})
 	}
 	if c.witness != nil {
-		all[history.PartyWitness] = c.witness.Process
+		all = append(all, process{history.PartyWitness, c.witness.Process})
 	}
 	if c.readers != nil {
-		all[history.PartyReaders] = c.readers.Process
+		all = append(all, process{history.PartyReaders, c.readers.Process})
 	}
 	return all
 }
 
 // abandon kills what has nothing to clean up; the generator has, unless its objects go away with the cluster.
 func (c *cell) abandon() {
-	all := c.processes()
-	if !c.r.cluster.Ends() {
-		maps.DeleteFunc(all, func(name string, _ *party.Process) bool {
-			return strings.HasPrefix(name, history.PartyGenerator)
-		})
-	}
-	for _, w := range c.all {
-		all[w.Name] = w.Process
-	}
-	for _, p := range all {
-		if !p.Ended() {
+	for _, p := range c.processes() {
+		if !p.Ended() && (c.r.cluster.Ends() || !strings.HasPrefix(p.party, history.PartyGenerator)) {
 			p.Kill()
 		}
 	}

@@ -23,40 +23,9 @@ const defaultSyncPeriod = 5 * time.Minute
 
 // collect saves the rest of the record while the parties still run; cell.json follows when they have ended.
 func (c *cell) collect(ctx context.Context) error {
-	if err := c.faults.Finish(ctx, c); err != nil {
-		return err
-	}
-	if err := c.readers.End(ctx); err != nil {
-		return err
-	}
-	if err := c.saveLedger(ctx); err != nil {
-		return err
-	}
-	if !c.record.Cut { // else G1 is not judged
-		former, err := party.Former(ctx, c.storage, c.api, c.record.Kinds, c.rules)
-		if err != nil {
-			return err
-		}
-		if err := history.SaveFormer(c.dir, slices.Values(former)); err != nil {
-			return err
-		}
-	}
-	for name, text := range map[string][]byte{history.FileBefore: c.before, history.FileAfter: c.after} {
-		if text == nil {
-			continue // a watcher without metrics
-		}
-		if err := history.Save(c.dir, name, text); err != nil {
-			return err
-		}
-	}
-	meta, err := c.meta()
+	finish := func(ctx context.Context) error { return c.faults.Finish(ctx, c) }
+	err := inTurn(ctx, finish, c.readers.End, c.saveLedger, c.saveFormer, c.saveMetrics, c.saveMeta, c.capture)
 	if err != nil {
-		return err
-	}
-	if err := history.SaveJSON(c.dir, history.FileMeta, meta); err != nil {
-		return err
-	}
-	if err := c.capture(ctx); err != nil {
 		return err
 	}
 	deeds, err := c.faults.Deeds()
@@ -69,19 +38,26 @@ func (c *cell) collect(ctx context.Context) error {
 		history.SaveLines(c.dir, history.FileSamples, c.sampler.taken()))
 }
 
-// saveLeases saves who held which Lease when, and to which instance of storage he writes.
-func (c *cell) saveLeases() error {
-	if c.leases == nil {
+// saveFormer saves what storage held in between; of a cell that was cut G1, which needs it, is not judged.
+func (c *cell) saveFormer(ctx context.Context) error {
+	if c.record.Cut {
 		return nil
 	}
-	c.leases.mu.Lock()
-	defer c.leases.mu.Unlock()
-	for i := range c.leases.states {
-		if w := c.replica(c.leases.states[i].Holder); w != nil {
-			c.leases.states[i].Instance = w.Instance
+	former, err := party.Former(ctx, c.storage, c.api, c.record.Kinds, c.rules)
+	if err != nil {
+		return err
+	}
+	return history.SaveFormer(c.dir, slices.Values(former))
+}
+
+// saveMetrics saves the watcher's metrics; another watcher may have none.
+func (c *cell) saveMetrics(context.Context) (err error) {
+	for name, text := range map[string][]byte{history.FileBefore: c.before, history.FileAfter: c.after} {
+		if text != nil {
+			err = errors.Join(err, history.Save(c.dir, name, text))
 		}
 	}
-	return history.SaveLines(c.dir, history.FileLeases, c.leases.states)
+	return err
 }
 
 func (c *cell) saveLedger(ctx context.Context) error {
@@ -97,8 +73,8 @@ func (c *cell) saveLedger(ctx context.Context) error {
 	return nil
 }
 
-// meta holds the judge's input beside the logs.
-func (c *cell) meta() (check.Meta, error) {
+// saveMeta saves the judge's input beside the logs.
+func (c *cell) saveMeta(context.Context) error {
 	meta := check.Meta{
 		Cell: c.record.ID, Strategy: c.s.Watcher.Strategy, Mode: c.s.Storage.Mode, QueueFull: c.s.Watcher.QueueFull,
 		Cut: c.record.Cut, Rules: c.rules, WatcherReady: c.record.Watcher.Ready,
@@ -119,11 +95,14 @@ func (c *cell) meta() (check.Meta, error) {
 	}
 	if c.record.Watcher.Joined {
 		meta.QueueFull = ""
-		return meta, nil
+	} else {
+		after, err := history.LoadScrape(c.dir, history.FileAfter)
+		if err != nil {
+			return err
+		}
+		meta.Counters = party.Counters(after, c.record.ScrapeStarted, c.record.ScrapeFinished)
 	}
-	after, err := history.LoadScrape(c.dir, history.FileAfter)
-	meta.Counters = party.Counters(after, c.record.ScrapeStarted, c.record.ScrapeFinished)
-	return meta, err
+	return history.SaveJSON(c.dir, history.FileMeta, meta)
 }
 
 // withheld counts the events of each kind that a fault swallowed.
@@ -161,18 +140,8 @@ func (c *cell) capture(ctx context.Context) error {
 	if err := c.storage.SaveState(ctx, in("state.ndjson")); err != nil {
 		return err
 	}
-	logs, err := os.ReadDir(c.logs)
-	if err != nil {
+	if err := os.CopyFS(in(""), os.DirFS(c.logs)); err != nil {
 		return fmt.Errorf("keep what was captured: %w", err)
-	}
-	for _, log := range logs {
-		data, err := os.ReadFile(filepath.Join(c.logs, log.Name()))
-		if err == nil {
-			err = os.WriteFile(in(log.Name()), data, 0o644)
-		}
-		if err != nil {
-			return fmt.Errorf("keep what was captured: %w", err)
-		}
 	}
 	return nil
 }

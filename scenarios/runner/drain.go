@@ -133,8 +133,8 @@ func (d drainWait) traffic(ctx context.Context) (changes float64, busy bool, err
 	if err != nil {
 		return 0, false, d.storage.Lost(ctx, err)
 	}
-	changes = value(m.Sum(metric.MockRequests, "method", "PUT")) + value(m.Sum(metric.MockRequests, "method", "DELETE"))
-	return changes, value(m.Sum(metric.MockInFlight))+value(m.Sum(metric.MockQueued)) > 0, nil
+	changes = m.Value(metric.MockRequests, "method", "PUT") + m.Value(metric.MockRequests, "method", "DELETE")
+	return changes, m.Value(metric.MockInFlight)+m.Value(metric.MockQueued) > 0, nil
 }
 
 // queues is a watcher's own account.
@@ -152,14 +152,7 @@ func (d drainWait) queues(ctx context.Context) (q queues, err error) {
 		return q, nil
 	}
 	if n := w.Sum(metric.EventsQueued); n != nil {
-		return queues{true, *n + value(w.Sum(metric.SyncWaiting)), value(w.Sum(metric.EventsReceived))}, nil
+		return queues{true, *n + w.Value(metric.SyncWaiting), w.Value(metric.EventsReceived)}, nil
 	}
 	return q, nil
-}
-
-func value(v *float64) float64 {
-	if v == nil {
-		return 0
-	}
-	return *v
 }

@@ -4,17 +4,16 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strconv"
-	"strings"
 	"sync"
 	"time"
 
 	coordination "k8s.io/api/coordination/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/tools/cache"
+	"k8s.io/utils/ptr"
 
-	"github.com/watchbench/watchbench/internal/lifecycle"
 	"github.com/watchbench/watchbench/scenarios/faults"
 	"github.com/watchbench/watchbench/scenarios/history"
 	"github.com/watchbench/watchbench/scenarios/party"
@@ -22,12 +21,27 @@ import (
 
 // leaseLog follows the Leases by which a cell's replicas elect, from before the first of them starts.
 type leaseLog struct {
-	name    string // of the Lease
-	divided bool   // each shard has one: name-0, name-1, …
+	names []string // of the Leases, by shard; none without an election
+	stop  func()   // nil while nothing is followed
 
 	mu     sync.Mutex
 	states []history.Lease // guarded by mu
-	stop   func()
+}
+
+// followLeases begins the record of the replicas' Leases.
+func (c *site) followLeases(ctx context.Context) error {
+	if !c.s.Watcher.LeaderElection {
+		return nil
+	}
+	name := faults.Lease(c.Run())
+	c.leases.names = []string{name}
+	if c.s.Watcher.Divided() {
+		c.leases.names = nil
+		for shard := range c.s.Watcher.Shards {
+			c.leases.names = append(c.leases.names, fmt.Sprintf("%s-%d", name, shard))
+		}
+	}
+	return c.leases.follow(ctx, c.api)
 }
 
 // follow begins once the present Leases were listed, and ends with close.
@@ -55,63 +69,54 @@ func (l *leaseLog) follow(ctx context.Context, api *party.APIServer) error {
 
 // see notes a state of a Lease of the election; those of members are none.
 func (l *leaseLog) see(o *coordination.Lease) {
-	number, ours := strings.CutPrefix(o.Name, l.name+"-")
-	shard, err := strconv.Atoi(number)
-	if !l.divided {
-		ours, shard, err = o.Name == l.name, 0, nil
-	}
-	if !ours || err != nil {
+	shard, never := slices.Index(l.names, o.Name), metav1.NewMicroTime(time.Unix(0, 0))
+	if shard < 0 {
 		return
-	}
-	x, spec := history.Lease{Time: time.Now().UnixNano(), Shard: shard, Instance: -1}, o.Spec
-	if spec.HolderIdentity != nil {
-		x.Holder = *spec.HolderIdentity
-	}
-	if spec.AcquireTime != nil {
-		x.Acquired = spec.AcquireTime.UnixNano()
-	}
-	if spec.RenewTime != nil && spec.LeaseDurationSeconds != nil {
-		x.Renewed, x.Lasts = spec.RenewTime.UnixNano(), int64(*spec.LeaseDurationSeconds)*int64(time.Second)
-	}
-	if spec.LeaseTransitions != nil {
-		x.Transitions = int(*spec.LeaseTransitions)
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.states = append(l.states, x)
+	l.states = append(l.states, history.Lease{
+		Time: time.Now().UnixNano(), Shard: shard, Holder: ptr.Deref(o.Spec.HolderIdentity, ""), Instance: -1,
+		Acquired: ptr.Deref(o.Spec.AcquireTime, never).UnixNano(), Renewed: ptr.Deref(o.Spec.RenewTime, never).UnixNano(),
+		Lasts:       int64(time.Duration(ptr.Deref(o.Spec.LeaseDurationSeconds, 0)) * time.Second),
+		Transitions: int(ptr.Deref(o.Spec.LeaseTransitions, 0)),
+	})
 }
 
-// close ends the following; it may be called again, and on nil.
+// close ends the following; it may be called again.
 func (l *leaseLog) close() {
-	if l != nil && l.stop != nil {
+	if l.stop != nil {
 		l.stop()
 	}
 }
 
 // latest are the present states by shard, and whether a shard has had several holders: the counters of the former are
 // gone.
-func (l *leaseLog) latest() (now map[int]history.Lease, moved bool) {
-	if l == nil {
-		return nil, false
-	}
+func (l *leaseLog) latest() (now []history.Lease, moved bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	now = map[int]history.Lease{}
+	now = make([]history.Lease, len(l.names))
 	for _, x := range l.states {
-		before, known := now[x.Shard]
-		moved = moved || known && x.Holder != before.Holder
+		before := now[x.Shard]
+		moved = moved || before.Time != 0 && x.Holder != before.Holder
 		now[x.Shard] = x
 	}
 	return now, moved
 }
 
-// followLeases begins the record of the replicas' Leases.
-func (c *site) followLeases(ctx context.Context) error {
-	if !c.s.Watcher.LeaderElection {
+// saveLeases saves who held which Lease when, and to which instance of storage he writes.
+func (c *site) saveLeases() error {
+	if c.leases.names == nil {
 		return nil
 	}
-	c.leases = &leaseLog{name: faults.Lease(c.Run()), divided: c.s.Watcher.Divided()}
-	return c.leases.follow(ctx, c.api)
+	c.leases.mu.Lock()
+	defer c.leases.mu.Unlock()
+	for i := range c.leases.states {
+		if w := c.replica(c.leases.states[i].Holder); w != nil {
+			c.leases.states[i].Instance = w.Instance
+		}
+	}
+	return history.SaveLines(c.dir, history.FileLeases, c.leases.states)
 }
 
 // replica is the one with an identity, nil if it is none of the cell's.
@@ -137,32 +142,23 @@ const (
 
 // Divided waits until the replicas hold all shards, none more than its part, and have listed them.
 func (c *site) Divided(ctx context.Context) error {
-	all := append([]*party.Watcher{c.watcher}, c.others...)
-	most := (c.s.Watcher.Shards + len(all) - 1) / len(all)
-	limit := divideLimit + c.patience(0)
-	for deadline := time.Now().Add(limit); ; {
+	all, shards := append([]*party.Watcher{c.watcher}, c.others...), c.s.Watcher.Shards
+	most := (shards + len(all) - 1) / len(all)
+	what := fmt.Sprintf("the division of %d shards among %d replicas", shards, len(all))
+	err := c.watcher.Await(ctx, what, dividePoll, divideLimit+c.patience(0), func(context.Context) bool {
 		held, n := map[*party.Watcher]int{}, 0
-		for shard := range c.s.Watcher.Shards {
+		for shard := range shards {
 			held[c.Holder(shard)]++
 		}
 		for _, w := range all {
 			n += min(held[w], most)
 		}
-		if n == c.s.Watcher.Shards {
-			break
-		}
-		if time.Now().After(deadline) {
-			what := fmt.Sprintf("the division of %d shards among %d replicas", c.s.Watcher.Shards, len(all))
-			return &party.TimeoutError{What: what, After: limit, Log: c.watcher.Log}
-		}
-		if err := lifecycle.Pause(ctx, dividePoll); err != nil {
-			return err
-		}
-	}
+		return n == shards
+	})
 	for _, w := range all {
-		if err := w.AwaitReady(ctx); err != nil {
-			return err
+		if err == nil {
+			err = w.AwaitReady(ctx)
 		}
 	}
-	return nil
+	return err
 }

@@ -47,7 +47,8 @@ func TestLeasesAreFollowed(t *testing.T) {
 		}
 	}
 	put("run-0", "host-7-a", 0)
-	l := &leaseLog{name: "run", divided: true}
+	c := &cell{site: &site{dir: t.TempDir(), leases: leaseLog{names: []string{"run-0", "run-1"}}}}
+	l := &c.leases
 	if err := l.follow(t.Context(), api); err != nil {
 		t.Fatal(err)
 	}
@@ -58,10 +59,10 @@ func TestLeasesAreFollowed(t *testing.T) {
 	put("run-member-host-7-a", "host-7-a", 0)
 	put("other-0", "host-7-a", 0)
 	put("run", "2-shards", 0)
-	put("run-12", "host-8-b", 0)
+	put("run-1", "host-8-b", 0)
 	put("run-0", "host-8-b", 1)
 	for deadline := time.Now().Add(time.Minute); ; time.Sleep(time.Millisecond) {
-		if now, moved := l.latest(); moved && now[0].Holder == "host-8-b" && now[12].Holder == "host-8-b" {
+		if now, moved := l.latest(); moved && now[0].Holder == "host-8-b" && now[1].Holder == "host-8-b" {
 			break
 		}
 		if time.Now().After(deadline) {
@@ -69,12 +70,10 @@ func TestLeasesAreFollowed(t *testing.T) {
 		}
 	}
 	l.close()
-	dir := t.TempDir()
-	c := &cell{site: &site{dir: dir, leases: l, all: []*party.Watcher{}}}
 	if err := c.saveLeases(); err != nil {
 		t.Fatal(err)
 	}
-	saved, err := history.LoadLines[history.Lease](dir, history.FileLeases)
+	saved, err := history.LoadLines[history.Lease](c.dir, history.FileLeases)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -85,7 +84,7 @@ func TestLeasesAreFollowed(t *testing.T) {
 			t.Errorf("%+v", x)
 		}
 	}
-	if want := "[0 host-7-a -1 0 16000000000\n 12 host-8-b -1 0 16000000000\n 0 host-8-b -1 1 16000000000\n]"; fmt.Sprint(got) != want {
+	if want := "[0 host-7-a -1 0 16000000000\n 1 host-8-b -1 0 16000000000\n 0 host-8-b -1 1 16000000000\n]"; fmt.Sprint(got) != want {
 		t.Errorf("%v, want %s", got, want)
 	}
 }

@@ -75,7 +75,7 @@ func (c counted) Metrics(context.Context) ([]byte, history.Scrape, error) {
 func TestSampleIsShownWithoutAnotherScrape(t *testing.T) {
 	n := 0
 	w := counted{sleeping(t), &n}
-	s := newSampler(nil, func() []metered { return []metered{w} }, silent{})
+	s := newSampler(func() []metered { return []metered{w} }, silent{})
 	var text []byte
 	s.show = func(_ history.Sample, metrics []byte, err error) { text = metrics }
 	s.sample(t.Context())
@@ -88,7 +88,7 @@ func TestSampleIsShownWithoutAnotherScrape(t *testing.T) {
 		t.Errorf("%d scrapes, shown %q, %d samples", n, text, len(s.taken()))
 	}
 	mute := sleeping(t)
-	s = newSampler(nil, func() []metered { return []metered{mute} }, silent{})
+	s = newSampler(func() []metered { return []metered{mute} }, silent{})
 	var shown error
 	s.show, s.asks = func(_ history.Sample, _ []byte, err error) { shown = err }, true
 	s.sample(t.Context())

@@ -52,32 +52,22 @@ func (c *cell) prepare(ctx context.Context) (err error) {
 			return err
 		}
 	}
-	generatorReady := func() error {
+	generatorReady := func(ctx context.Context) error {
 		return c.generator.Reached(ctx, party.PhaseReady, c.patience(party.PrepareLimit), nil)
 	}
 	// With objects to begin with, the watcher's first lists are to have them all; so they are with a watcher that cannot
 	// say when its lists are complete: what was written before it had them would count as lost. So they are in a cluster,
 	// where it may start while the first objects are written, and merge states that wait for its record of kinds.
 	if c.s.Load.Prefill > 0 || c.s.Load.Profile != "" || c.s.Traced() || c.s.Watcher.Command != "" || c.pods != nil {
-		if err := generatorReady(); err != nil {
+		if err := generatorReady(ctx); err != nil {
 			return err
 		}
 	}
-	if err := c.faults.Prepare(ctx, c); err != nil {
-		return err
-	}
+	faults, watchers := func(ctx context.Context) error { return c.faults.Prepare(ctx, c) }, c.beginWatchers
 	if c.s.Watcher.Divided() {
-		err = c.beginDivided(ctx)
-	} else {
-		err = c.beginWatchers(ctx)
+		watchers = c.beginDivided
 	}
-	if err != nil {
-		return err
-	}
-	if err := generatorReady(); err != nil {
-		return err
-	}
-	if err := c.startWitness(ctx); err != nil {
+	if err := inTurn(ctx, faults, watchers, generatorReady, c.startWitness); err != nil {
 		return err
 	}
 	first, err := c.settle(ctx, c.patience(party.SyncLimit))
@@ -90,27 +80,32 @@ func (c *cell) prepare(ctx context.Context) (err error) {
 	return c.readers.Connect(ctx) // once the watcher holds everything
 }
 
+// inTurn takes the steps one after another, until one fails.
+func inTurn(ctx context.Context, steps ...func(context.Context) error) error {
+	for _, step := range steps {
+		if err := step(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // beginWatchers starts one watcher and, once it is ready, others beside it.
 func (c *cell) beginWatchers(ctx context.Context) error {
 	if err := c.Begin(ctx, 0); err != nil {
 		return err
 	}
 	c.firstSync(ctx)
-	if err := c.stored(ctx); err != nil {
-		return err
-	}
-	return c.startReplicas(ctx)
+	return inTurn(ctx, c.stored, c.startReplicas)
 }
 
 // beginDivided starts all replicas at once, so that none lists what others are to have.
 func (c *cell) beginDivided(ctx context.Context) error {
 	c.Mark(history.Mark{What: history.MarkStarted})
 	for range c.s.Watcher.Replicas {
-		w, err := party.SpawnWatcher(c.watcherSetup(0))
-		if err != nil {
+		if _, err := c.spawn(); err != nil {
 			return err
 		}
-		c.all = append(c.all, w)
 		c.SetWatchers(c.all[0], c.all[1:])
 	}
 	if err := c.Divided(ctx); err != nil {
@@ -123,7 +118,7 @@ func (c *cell) beginDivided(ctx context.Context) error {
 
 // stored waits until storage has what existed before the watcher, and notes when, and what the watcher had used.
 func (c *cell) stored(ctx context.Context) error {
-	if n, _ := c.s.Watchers(); c.s.Load.Prefill == 0 || c.s.Fault != nil || n > 1 {
+	if c.s.Load.Prefill == 0 || c.s.Fault != nil || c.s.Watcher.Replicas > 1 {
 		return nil // of several watchers none has all, and faults may keep storage from it
 	}
 	d := drainWait{watcher: c.watcher, metrics: c.metrics, storage: c.storage}
@@ -272,10 +267,9 @@ func (c *cell) cpuSoFar(ctx context.Context) *float64 {
 	return &sum
 }
 
-// startReplicas starts the other replicas, or the watchers of the other shards, beside the first.
+// startReplicas starts the other replicas beside the first.
 func (c *cell) startReplicas(ctx context.Context) error {
-	n, _ := c.s.Watchers()
-	for range n - 1 {
+	for range c.s.Watcher.Replicas - 1 {
 		w, err := c.Launch(ctx, 0)
 		if err != nil {
 			return err
@@ -304,19 +298,7 @@ func (c *cell) load(ctx context.Context) error {
 	c.cpuBefore, _ = procstat.ReadCPUTime() // unknown elsewhere than on Linux
 	c.record.LoadStarted = c.now().UnixNano()
 	c.record.FaultsSet = c.record.LoadStarted
-	if err := c.setFaults(ctx); err != nil {
-		return err
-	}
-	if err := c.readers.Go(); err != nil {
-		return err
-	}
-	if err := c.generator.Go(); err != nil {
-		return err
-	}
-	if err := c.follow(ctx); err != nil {
-		return err
-	}
-	if err := c.readers.Halt(ctx); err != nil {
+	if err := inTurn(ctx, c.setFaults, c.readers.Go, c.generator.Go, c.follow, c.readers.Halt); err != nil {
 		return err
 	}
 	c.record.Planned = c.planned()
@@ -355,10 +337,8 @@ func (c *cell) follow(ctx context.Context) error {
 	limit += allowance(c.s.Load.Operations)
 	both, ctx := errgroup.WithContext(ctx)
 	both.Go(func() error {
-		return c.generator.Reached(ctx, party.PhaseLoaded, limit+loadSlack, func(l party.Line) {
-			if l.Phase == party.PhaseLoad {
-				c.r.progress.share(l.Fraction)
-			}
+		return c.generator.Reached(ctx, party.PhaseLoaded, limit+loadSlack, func() {
+			c.r.progress.share(c.generator.Said(party.PhaseLoad).Fraction)
 		})
 	})
 	both.Go(func() error { return c.faults.Run(ctx, c, time.Unix(0, c.record.LoadStarted)) })
@@ -463,8 +443,7 @@ func (c *cell) awaitReturn(ctx context.Context) error {
 	most := matrix.BeforeLoad(c.sampler.taken(), c.record.LoadStarted).Goroutines + matrix.GoroutinesLeft(c.s.Ceilings)
 	deadline := time.Now().Add(returnWait)
 	for {
-		c.sampler.read(ctx, true)
-		last := c.sampler.latest()
+		last := c.sampler.read(ctx, true).Goroutines
 		if c.s.Fault == nil || last == nil || *last <= most || time.Now().After(deadline) {
 			return nil
 		}

@@ -57,8 +57,8 @@ const lostWait = pod.Silence + 10*time.Second
 
 // lost ends a cell that has failed: an invalid one if the cluster ended one of its Pods.
 func (c *cell) lost(ctx context.Context, cause error) (result.Cell, error) {
-	ended := func(p placed) bool { return p.Ended() }
-	for end := time.Now().Add(lostWait); c.pods != nil && !slices.ContainsFunc(c.placed(), ended) &&
+	ended := func(p process) bool { return p.Ended() }
+	for end := time.Now().Add(lostWait); c.pods != nil && !slices.ContainsFunc(c.processes(), ended) &&
 		time.Now().Before(end) && lifecycle.Pause(ctx, drainPoll) == nil; {
 		continue
 	}
@@ -74,7 +74,7 @@ func (c *cell) lost(ctx context.Context, cause error) (result.Cell, error) {
 
 // lostPod says which of the Pods the cluster ended, and how; empty if none.
 func (c *cell) lostPod() string {
-	for _, p := range c.placed() {
+	for _, p := range c.processes() {
 		if why := p.LostPod(); why != "" {
 			return why
 		}
@@ -100,25 +100,6 @@ func (c *cell) clear(ctx context.Context) error {
 	return err
 }
 
-type placed struct {
-	*party.Process
-	party string
-}
-
-// placed are the cell's Pods.
-func (c *cell) placed() (all []placed) {
-	if c.pods == nil {
-		return nil
-	}
-	for name, p := range c.processes() {
-		all = append(all, placed{p, name})
-	}
-	for _, w := range c.all {
-		all = append(all, placed{w.Process, history.PartyWatcher})
-	}
-	return all
-}
-
 // readClock sets the record's clock by storage's node.
 func (c *cell) readClock(ctx context.Context) error {
 	if c.pods == nil {
@@ -131,7 +112,7 @@ func (c *cell) readClock(ctx context.Context) error {
 
 // readPods notes where the Pods are and how they fare.
 func (c *cell) readPods(ctx context.Context, into func(*history.Pod) *history.PodState) error {
-	for _, p := range c.placed() {
+	for _, p := range c.processes() {
 		at, ok := p.Placed()
 		if !ok || p.Ended() {
 			continue

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"runtime/debug"
+	"slices"
 	"strings"
 
 	"github.com/watchbench/watchbench/internal/procstat"
@@ -89,10 +90,8 @@ func environment() result.Environment {
 	}
 	if info, ok := debug.ReadBuildInfo(); ok {
 		for _, d := range info.Deps {
-			for _, keep := range keptModules {
-				if d.Path == keep {
-					e.Modules[keep] = d.Version
-				}
+			if slices.Contains(keptModules, d.Path) {
+				e.Modules[d.Path] = d.Version
 			}
 		}
 		for _, s := range info.Settings {

@@ -28,14 +28,10 @@ func (c *cell) prepareRefusal(ctx context.Context) error {
 
 // awaitRefusal starts the watcher and waits for its end.
 func (c *cell) awaitRefusal(ctx context.Context) error {
-	c.Mark(history.Mark{What: history.MarkStarted})
-	w, err := party.SpawnWatcher(c.watcherSetup(0))
-	if err != nil {
+	if err := c.Spawn(ctx); err != nil {
 		return err
 	}
-	c.all = append(c.all, w)
-	c.SetWatchers(w, nil)
-	refusal, err := ending(ctx, w, refusedLimit)
+	refusal, err := ending(ctx, c.watcher, refusedLimit)
 	c.record.Refusal = &refusal
 	return err
 }

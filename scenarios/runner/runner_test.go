@@ -136,7 +136,7 @@ func TestMakeDir(t *testing.T) {
 type silent struct{ cmd *exec.Cmd }
 
 func (s silent) Use(ctx context.Context) (history.Use, bool) {
-	return local(s.cmd.Process.Pid)(ctx)
+	return local(s.cmd.Process.Pid).use(ctx)
 }
 
 func (silent) Metrics(context.Context) ([]byte, history.Scrape, error) {
@@ -166,9 +166,9 @@ func sleeping(t *testing.T) silent {
 func TestSamplerAddsUpLives(t *testing.T) {
 	a, b := sleeping(t), sleeping(t)
 	now := a
-	s := newSampler(nil, func() []metered { return []metered{now} }, silent{})
+	s := newSampler(func() []metered { return []metered{now} }, silent{})
 	s.sample(t.Context())
-	s.lives[0].last = history.Use{CPUSeconds: 100, RSSHighestBytes: 1 << 40, Read: 10, Written: 20}
+	s.parties[history.PartyWatcher][0].last = history.Use{CPUSeconds: 100, RSSHighestBytes: 1 << 40, Read: 10, Written: 20}
 	now = b
 	s.sample(t.Context())
 	x := s.taken()
@@ -177,14 +177,35 @@ func TestSamplerAddsUpLives(t *testing.T) {
 	}
 }
 
+// TestSamplerFollowsTheCluster: a part that was started again is read by its new process; the others go on.
+func TestSamplerFollowsTheCluster(t *testing.T) {
+	w := sleeping(t)
+	s := newSampler(func() []metered { return []metered{w} }, silent{})
+	etcd, before, after := sleeping(t).cmd.Process.Pid, sleeping(t).cmd.Process.Pid, sleeping(t).cmd.Process.Pid
+	for _, apiserver := range []int{before, after} {
+		s.cluster(map[string]int{"etcd": etcd, "kube-apiserver": apiserver})
+		s.sample(t.Context())
+		for _, party := range []string{history.PartyEtcd, history.PartyAPIServer} {
+			s.parties[party][0].last.CPUSeconds = 100
+		}
+	}
+	last := s.taken()[1].Parties
+	if u, ok := last[history.PartyAPIServer]; !ok || u.CPUSeconds < 100 || u.RSSBytes == 0 {
+		t.Errorf("the apiserver's two processes have used %+v", u)
+	}
+	if u := last[history.PartyEtcd]; u.CPUSeconds >= 100 {
+		t.Errorf("the one etcd is counted twice: %+v", u)
+	}
+}
+
 // TestSamplerCountsShortLives: a watcher that came and went between two samples has used
 // what the kernel says, and one that was sampled is not counted twice.
 func TestSamplerCountsShortLives(t *testing.T) {
 	a, b, c := sleeping(t), sleeping(t), sleeping(t)
 	now := a
-	s := newSampler(nil, func() []metered { return []metered{now} }, silent{})
+	s := newSampler(func() []metered { return []metered{now} }, silent{})
 	s.sample(t.Context())
-	s.lives[0].last = history.Use{CPUSeconds: 1.5, Read: 10}
+	s.parties[history.PartyWatcher][0].last = history.Use{CPUSeconds: 1.5, Read: 10}
 	s.ended(a, 2*time.Second)
 	s.sample(t.Context()) // it is gone, and the next one is not there yet
 	s.ended(b, 3*time.Second)
@@ -201,9 +222,9 @@ func TestSamplerCountsShortLives(t *testing.T) {
 func TestSamplerReadsReplicas(t *testing.T) {
 	a, b := sleeping(t), sleeping(t)
 	working := []metered{a, b}
-	s := newSampler(nil, func() []metered { return working }, silent{})
+	s := newSampler(func() []metered { return working }, silent{})
 	s.sample(t.Context())
-	s.lives[0].last.CPUSeconds = 7
+	s.parties[history.PartyWatcher][0].last.CPUSeconds = 7
 	working = working[1:]
 	s.ended(a, 8*time.Second)
 	s.sample(t.Context())

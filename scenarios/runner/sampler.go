@@ -24,29 +24,52 @@ const podKind = "Pod"
 // agent; see docs/in-cluster.md for what it costs.
 const podPeriod = time.Second
 
-// reading returns the use of a process so far; not ok if it does not exist or cannot be read.
-type reading func(context.Context) (use history.Use, ok bool)
-
 // metered is a process with metrics, as text and parsed.
 type metered interface {
 	Use(context.Context) (use history.Use, ok bool)
 	Metrics(context.Context) ([]byte, history.Scrape, error)
 }
 
+// joined are the metrics of watchers that share the work: their texts, and the series of all.
+func joined(ctx context.Context, of []metered) (text []byte, all history.Scrape, err error) {
+	all = history.Scrape{}
+	for i, w := range of {
+		one, s, err := w.Metrics(ctx)
+		if err != nil {
+			return nil, nil, err
+		}
+		if i > 0 {
+			text = append(text, history.NextReplica...)
+		}
+		text = append(text, one...)
+		for name, points := range s {
+			all[name] = append(all[name], points...)
+		}
+	}
+	return text, all, nil
+}
+
+// life is one process of a party and what it had used at the last reading.
+type life struct {
+	of any // identifies it
+	// use returns its use so far, not ok if it is gone or cannot be read; nil: it is known to have ended.
+	use   func(context.Context) (use history.Use, ok bool)
+	last  history.Use
+	works bool // else it is not read any more
+	known bool // last is all that it has used
+}
+
 // local reads a process of this machine.
-func local(pid int) reading {
+func local(pid int) *life {
 	p, _ := procstat.Open(pid) // nil is unknown
-	return func(context.Context) (history.Use, bool) { return pod.UseOf(p) }
+	return &life{of: pid, use: func(context.Context) (history.Use, bool) { return pod.UseOf(p) }}
 }
 
 // sampler reads all parties periodically, from outside; the watcher only on request, as answers cost it CPU.
 type sampler struct {
-	parties map[string]*account // but the watchers
-	// watchers are those that work now, lives all that did; short is the use of those that nobody saw.
-	watchers func() []metered
-	metrics  func(context.Context) ([]byte, history.Scrape, error) // of them all
-	lives    []*life
-	short    history.Use
+	parties  map[string][]*life                                    // the processes that each has or had
+	watchers func() []metered                                      // that work now
+	metrics  func(context.Context) ([]byte, history.Scrape, error) // of those that are judged
 	storage  metered
 	asks     bool                                // each sample reads the watcher's metrics
 	asked    func() float64                      // the requests to watchers so far; nil is unknown
@@ -60,44 +83,31 @@ type sampler struct {
 	samples []history.Sample
 }
 
-// account sums a party's usage, so that figures after a restart cover all its processes.
-type account struct {
-	process      reading     // that it has now; nil where there is none
-	former, last history.Use // by former ones; by this one at the last reading
-}
-
-// life is one watcher's process and what it had used at the last reading.
-type life struct {
-	metered
-	account
-	read bool // at the last reading
-}
-
-// turn goes over to a new process; nil is none. What the former ones used after their last reading is lost.
-func (a *account) turn(process reading) {
-	a.former, a.last, a.process = a.last.After(a.former), history.Use{}, process
-}
-
-// use returns the party's use so far, all its processes together.
-func (a *account) use(ctx context.Context) (history.Use, bool) {
-	if a.process == nil {
-		return history.Use{}, false
-	}
-	use, ok := a.process(ctx)
-	if ok {
-		a.last = use
-	}
-	return use.After(a.former), ok
-}
-
-// newSampler has parties by name; one that cannot be read is left out, so that its figures are unknown rather than 0.
-func newSampler(parties map[string]reading, w func() []metered, m metered) *sampler {
-	s := &sampler{parties: map[string]*account{}, watchers: w, storage: m, period: samplePeriod, now: time.Now}
-	s.metrics = func(ctx context.Context) ([]byte, history.Scrape, error) { return w()[0].Metrics(ctx) }
-	for name, process := range parties {
-		s.parties[name] = &account{process: process}
-	}
+func newSampler(w func() []metered, m metered) *sampler {
+	s := &sampler{parties: map[string][]*life{}, watchers: w, storage: m, period: samplePeriod, now: time.Now}
+	s.metrics = func(ctx context.Context) ([]byte, history.Scrape, error) { return joined(ctx, w()[:1]) }
 	return s
+}
+
+// work has a party be these processes from now on. What the former ones used up to their last reading stays in its
+// figures, which so cover all its processes.
+func (s *sampler) work(party string, now ...*life) {
+	for _, l := range s.parties[party] {
+		l.works = slices.ContainsFunc(now, func(n *life) bool { return n.of == l.of })
+	}
+	for _, n := range now {
+		if s.life(party, n.of) == nil {
+			n.works = true
+			s.parties[party] = append(s.parties[party], n)
+		}
+	}
+}
+
+func (s *sampler) life(party string, of any) *life {
+	if i := slices.IndexFunc(s.parties[party], func(l *life) bool { return l.of == of }); i >= 0 {
+		return s.parties[party][i]
+	}
+	return nil
 }
 
 // run samples until the context ends.
@@ -119,7 +129,7 @@ func (s *sampler) sample(ctx context.Context) { s.read(ctx, s.asks) }
 
 // read takes one reading. If ask is set, the watcher's metrics come last, so that their time does not count as a pause
 // of this process.
-func (s *sampler) read(ctx context.Context, ask bool) {
+func (s *sampler) read(ctx context.Context, ask bool) history.Sample {
 	s.turn.Lock()
 	defer s.turn.Unlock()
 	x := history.Sample{Time: s.now().UnixNano(), Parties: map[string]history.Use{}}
@@ -147,7 +157,7 @@ func (s *sampler) read(ctx context.Context, ask bool) {
 	}
 	x.Until = s.now().UnixNano()
 	if ctx.Err() != nil {
-		return // a reading cut short by the end of the cell
+		return x // a reading cut short by the end of the cell
 	}
 	s.mu.Lock()
 	s.samples = append(s.samples, x)
@@ -156,85 +166,71 @@ func (s *sampler) read(ctx context.Context, ask bool) {
 		text, _, _ = bytes.Cut(text, []byte(history.NextReplica))
 		s.show(x, text, scrapeErr)
 	}
+	return x
 }
 
-// use reads all parties, at a time: those on other machines take a while. Of the watchers that work it gives the sum
-// and, where several do, each.
+// use reads all parties, at a time: those on other machines take a while. One that cannot be read is left out, so that
+// its figures are unknown rather than 0. Of several watchers that work it gives the sum and each.
 func (s *sampler) use(ctx context.Context, into map[string]history.Use) {
-	working := s.watchers()
-	for _, w := range working {
-		if s.life(w) == nil {
-			s.lives = append(s.lives, &life{metered: w, account: account{process: w.Use}})
-		}
+	var working []*life
+	for _, w := range s.watchers() {
+		working = append(working, &life{of: w, use: w.Use})
 	}
+	s.work(history.PartyWatcher, working...)
 	var all sync.WaitGroup
-	var mu sync.Mutex // guards into
-	for name, a := range s.parties {
-		all.Go(func() {
-			if use, ok := a.use(ctx); ok {
-				mu.Lock()
-				defer mu.Unlock()
-				into[name] = use
+	for _, lives := range s.parties {
+		for _, l := range lives {
+			if l.last.RSSBytes, l.known = 0, !l.works; l.works && l.use != nil {
+				all.Go(func() {
+					if use, ok := l.use(ctx); ok {
+						l.last, l.known = use, true
+					}
+				})
 			}
-		})
-	}
-	for _, l := range s.lives {
-		l.last.RSSBytes, l.read = 0, !slices.Contains(working, l.metered)
-		if !l.read {
-			all.Go(func() { _, l.read = l.use(ctx) })
 		}
 	}
 	all.Wait()
-	sum := s.short
-	for i, l := range s.lives {
-		if !l.read {
-			return
+	for party, lives := range s.parties {
+		var sum history.Use
+		for i, l := range lives {
+			if party == history.PartyWatcher && len(working) > 1 && l.works && l.known {
+				into[history.Replica+strconv.Itoa(i+1)] = l.last
+			}
+			rss := sum.RSSBytes + l.last.RSSBytes
+			sum = l.last.After(sum)
+			sum.RSSBytes = rss
 		}
-		if len(working) > 1 && slices.Contains(working, l.metered) {
-			into[history.Replica+strconv.Itoa(i+1)] = l.last
+		if !slices.ContainsFunc(lives, func(l *life) bool { return !l.known }) {
+			into[party] = sum
 		}
-		rss := sum.RSSBytes + l.last.RSSBytes
-		sum = l.last.After(sum)
-		sum.RSSBytes = rss
 	}
-	into[history.PartyWatcher] = sum
-}
-
-func (s *sampler) life(w metered) *life {
-	if i := slices.IndexFunc(s.lives, func(l *life) bool { return l.metered == w }); i >= 0 {
-		return s.lives[i]
-	}
-	return nil
 }
 
 // ended closes a watcher's account by what the kernel says it used, which includes lives too short for a reading.
 func (s *sampler) ended(w metered, cpu time.Duration) {
 	s.turn.Lock()
 	defer s.turn.Unlock()
-	if l := s.life(w); l != nil {
-		l.last.CPUSeconds, l.process = cpu.Seconds(), nil
-		return
+	l := s.life(history.PartyWatcher, w)
+	if l == nil {
+		l = &life{of: w}
+		s.parties[history.PartyWatcher] = append(s.parties[history.PartyWatcher], l)
 	}
-	s.short.CPUSeconds += cpu.Seconds()
+	l.last.CPUSeconds, l.use = cpu.Seconds(), nil
 }
 
-// restarted goes over to the new process of a party other than the watcher.
-func (s *sampler) restarted(name string, pid int) {
+// cluster has the parts of a cluster be these processes from now on.
+func (s *sampler) cluster(pids map[string]int) {
 	s.turn.Lock()
 	defer s.turn.Unlock()
-	if a := s.parties[name]; a != nil {
-		a.turn(local(pid))
+	for from, to := range map[string]string{
+		"kube-apiserver": history.PartyAPIServer, "etcd": history.PartyEtcd,
+		"kube-controller-manager": history.PartyControllerManager, "kube-scheduler": history.PartyScheduler,
+		"kwok": history.PartyKwok,
+	} {
+		if pid := pids[from]; pid > 0 {
+			s.work(to, local(pid))
+		}
 	}
-}
-
-// latest is the number of goroutines in the last sample, nil where it is not known.
-func (s *sampler) latest() *float64 {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if len(s.samples) == 0 {
-		return nil
-	}
-	return s.samples[len(s.samples)-1].Goroutines
 }
 
 // taken returns the samples so far.
@@ -242,19 +238,4 @@ func (s *sampler) taken() []history.Sample {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return append([]history.Sample(nil), s.samples...)
-}
-
-// clusterPIDs are the processes of a cluster's parts that are measured, by party.
-func clusterPIDs(of map[string]int) map[string]int {
-	pids := map[string]int{}
-	for from, to := range map[string]string{
-		"kube-apiserver": history.PartyAPIServer, "etcd": history.PartyEtcd,
-		"kube-controller-manager": history.PartyControllerManager, "kube-scheduler": history.PartyScheduler,
-		"kwok": history.PartyKwok,
-	} {
-		if pid := of[from]; pid > 0 {
-			pids[to] = pid
-		}
-	}
-	return pids
 }

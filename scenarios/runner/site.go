@@ -1,7 +1,6 @@
 package runner
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -44,7 +43,7 @@ type site struct {
 	all      []*party.Watcher          // that were started
 	live     atomic.Pointer[[]metered] // the watchers that work, for the sampler
 	launched int
-	leases   *leaseLog    // nil without an election
+	leases   leaseLog
 	asked    atomic.Int64 // requests to watchers
 	refusals int          // watchers that were to refuse their configuration
 
@@ -76,7 +75,7 @@ func (c *site) Others() []*party.Watcher { return slices.Clone(c.others) }
 // SetWatchers makes main the watcher whose counters are read.
 func (c *site) SetWatchers(main *party.Watcher, others []*party.Watcher) {
 	live := []metered{main}
-	if _, all := c.s.Watchers(); all {
+	if c.s.Shared() {
 		for _, w := range others {
 			live = append(live, w)
 		}
@@ -216,13 +215,20 @@ func (c *site) Begin(ctx context.Context, queues int) error {
 // Spawn starts the watcher that is judged, in the place of one that has ended, and waits for nothing.
 func (c *site) Spawn(_ context.Context) error {
 	c.Mark(history.Mark{What: history.MarkStarted})
-	w, err := party.SpawnWatcher(c.watcherSetup(0))
-	if err != nil {
-		return err
+	w, err := c.spawn()
+	if err == nil {
+		c.SetWatchers(w, c.others)
 	}
-	c.all = append(c.all, w)
-	c.SetWatchers(w, c.others)
-	return nil
+	return err
+}
+
+// spawn starts a watcher and waits for nothing.
+func (c *site) spawn() (*party.Watcher, error) {
+	w, err := party.SpawnWatcher(c.watcherSetup(0))
+	if err == nil {
+		c.all = append(c.all, w)
+	}
+	return w, err
 }
 
 // Resumed reads the counters of a watcher that took the place of the first as those from which the figures begin.
@@ -232,20 +238,11 @@ func (c *site) Resumed(ctx context.Context) error {
 
 // metrics are the watcher's or, of replicas that divide the work, those of all.
 func (c *site) metrics(ctx context.Context) ([]byte, history.Scrape, error) {
+	of := *c.live.Load()
 	if !c.s.Watcher.Divided() {
-		return c.watcher.Metrics(ctx)
+		of = of[:1]
 	}
-	var texts [][]byte
-	for _, w := range *c.live.Load() {
-		text, _, err := w.Metrics(ctx)
-		if err != nil {
-			return nil, nil, err
-		}
-		texts = append(texts, text)
-	}
-	text := bytes.Join(texts, []byte(history.NextReplica))
-	s, err := history.ParseScrape(bytes.NewReader(text))
-	return text, s, err
+	return joined(ctx, of)
 }
 
 // readMetrics keeps the watcher's metrics; another watcher may have none.
@@ -296,15 +293,13 @@ func (c *cell) release() error {
 
 // RestartAPIServer kills kube-apiserver, starts it again and waits until it is ready.
 func (c *site) RestartAPIServer(ctx context.Context) error {
-	return c.restarted(c.r.cluster.RestartAPIServer(ctx), history.PartyAPIServer)
+	return c.restarted(c.r.cluster.RestartAPIServer(ctx))
 }
 
-// restarted has the sampler look at the new processes of parties of the cluster.
-func (c *site) restarted(err error, parties ...string) error {
+// restarted has the sampler look at the new processes of the cluster.
+func (c *site) restarted(err error) error {
 	if err == nil {
-		for _, party := range parties {
-			c.sampler.restarted(party, c.r.cluster.PIDs[party])
-		}
+		c.sampler.cluster(c.r.cluster.PIDs)
 	}
 	return err
 }
@@ -321,7 +316,7 @@ func (c *site) Backup(ctx context.Context) error {
 // Restore puts the last backup back.
 func (c *site) Restore(ctx context.Context) error {
 	if !c.s.Simulated() {
-		return c.restarted(c.r.cluster.Restore(ctx), history.PartyAPIServer, history.PartyEtcd)
+		return c.restarted(c.r.cluster.Restore(ctx))
 	}
 	_, err := c.api.Send(ctx, http.MethodPost, apisim.PathRestore, nil)
 	return err

@@ -1,6 +1,7 @@
 package spec
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -13,7 +14,7 @@ func (f *File) checkSequence(axes []axis) error {
 		return err
 	}
 	f.only = s.Only
-	return d.Locate(firstError(checkPointsOf("repeatOnce", s.RepeatOnce, axes), checkPointsOf("only", s.Only, axes),
+	return d.Locate(cmp.Or(checkPointsOf("repeatOnce", s.RepeatOnce, axes), checkPointsOf("only", s.Only, axes),
 		f.checkPair(&s)))
 }
 

@@ -66,6 +66,7 @@ func TestWords(t *testing.T) {
 		"a -f {config}":           {"a", "-f", "{config}"},
 		`  "a b"  'c "d"' e"f g"`: {"a b", `c "d"`, "ef g"},
 		`a ""`:                    {"a", ""},
+		`a "b c`:                  {"a", "b c"},
 		"":                        nil,
 	} {
 		if d := cmp.Diff(want, (Watcher{Command: in}).Words()); d != "" {

@@ -3,6 +3,7 @@ package spec
 import (
 	"cmp"
 	"path"
+	"regexp"
 	"strconv"
 	"strings"
 
@@ -142,11 +143,12 @@ type Watcher struct {
 	CacheCheck     CacheCheck   `json:"cacheCheck,omitzero"`
 	StorageTimeout Duration     `json:"storageTimeout" range:"1ms.." jsonschema_description:"Of one request."`
 	DrainTimeout   Duration     `json:"drainTimeout" jsonschema_description:"How long SIGTERM lets the queues drain."`
-	// Replicas start together; with LeaderElection one of them works, or each does for the Shards that it holds.
-	Replicas       int      `json:"replicas,omitempty" jsonschema:"minimum=1,maximum=5" jsonschema_description:"Replicas; more than one needs leaderElection and as many storage.instances."`
+	// Replicas start together; with LeaderElection one of them works, or each does for the Shards that it holds, else each
+	// does for its labels of Load.LabelShards.
+	Replicas       int      `json:"replicas,omitempty" jsonschema:"minimum=1,maximum=5" jsonschema_description:"Replicas; more than one needs leaderElection and as many storage.instances, or load.labelShards."`
 	LeaderElection bool     `json:"leaderElection,omitempty" jsonschema_description:"One replica works, the others stand by."`
 	Shards         int      `json:"shards,omitempty" jsonschema:"minimum=0,maximum=64" jsonschema_description:"With leaderElection: shards that the replicas divide among them, so that all work; 0 or 1: one works."`
-	ShardBy        string   `json:"shardBy,omitempty" jsonschema:"enum=name,enum=namespace,enum=uid,enum=label" jsonschema_description:"What of an object decides its shard; default: name. uid needs storage.mode conditional. The API server can filter by namespace and uid only. label: no shards, but replicas that divide load.labelShards."`
+	ShardBy        string   `json:"shardBy,omitempty" jsonschema:"enum=name,enum=namespace,enum=uid" jsonschema_description:"What of an object decides its shard; default: name. uid needs storage.mode conditional. The API server can filter by namespace and uid only."`
 	Resources      []string `json:"resources,omitempty" jsonschema:"example=[Pod\\,ConfigMap]" jsonschema_description:"Kinds to watch; by default Pod and the bystander's kind."`
 	Command        string   `json:"command,omitempty" jsonschema:"example=/path/to/watcher -f {config}" jsonschema_description:"Another watcher's command; {config}: path of its config, {bin}: folder of watchbench's programs. {command} alone: as --watcher-command says."`
 	Name           string   `json:"name,omitempty" jsonschema:"maxLength=60,example=mine v2" jsonschema_description:"Name in reports; default: the strategy, or the words of command."`
@@ -238,22 +240,13 @@ func (w Watcher) SendsEvery() bool {
 // Divided reports whether several replicas, each with shards of its own, work side by side.
 func (w Watcher) Divided() bool { return w.Shards > 1 }
 
-// byLabel is ShardBy for replicas that know nothing of one another, each with a label selector.
-const byLabel = "label"
-
-// Watchers is how many there are at the start, and whether more than the first can be at work.
-func (s *Scenario) Watchers() (n int, all bool) {
-	if s.Watcher.Divided() || s.Watcher.ShardBy == byLabel {
-		return s.Watcher.Replicas, true
-	}
-	return max(s.Watcher.Replicas, s.Load.LabelShards), s.Load.LabelShards > 0
-}
+// Shared reports whether all replicas are at work, each for its part of the objects.
+func (s *Scenario) Shared() bool { return s.Watcher.Divided() || s.Load.LabelShards > 0 }
 
 // Labels returns the labels of load.labelShards whose objects the n-th watcher has, from 0; none: it has all objects.
 func (s *Scenario) Labels(n int) (all []string) {
-	of, _ := s.Watchers()
 	for i := range s.Load.LabelShards {
-		if !s.Watcher.Divided() && i%of == n%of {
+		if !s.Watcher.LeaderElection && (i-n)%s.Watcher.Replicas == 0 {
 			all = append(all, strconv.Itoa(i))
 		}
 	}
@@ -277,33 +270,16 @@ type (
 	Share = units.Share
 )
 
+// A word of a command, and what is quoted in it: without an end up to that of the command.
+var (
+	wordForm   = regexp.MustCompile(`(?:[^ \t'"]|'[^']*(?:'|$)|"[^"]*(?:"|$))+`)
+	quotedForm = regexp.MustCompile(`'([^']*)(?:'|$)|"([^"]*)(?:"|$)`)
+)
+
 // Words splits the command of another watcher at spaces; single and double quotes keep words together.
-func (w Watcher) Words() []string {
-	var words []string
-	var word strings.Builder
-	var quote rune
-	open := false
-	for _, r := range w.Command {
-		switch {
-		case quote != 0 && r == quote:
-			quote = 0
-		case quote != 0:
-			word.WriteRune(r)
-		case r == '\'' || r == '"':
-			quote, open = r, true
-		case r == ' ' || r == '\t':
-			if open {
-				words = append(words, word.String())
-				word.Reset()
-				open = false
-			}
-		default:
-			word.WriteRune(r)
-			open = true
-		}
-	}
-	if open {
-		words = append(words, word.String())
+func (w Watcher) Words() (words []string) {
+	for _, word := range wordForm.FindAllString(w.Command, -1) {
+		words = append(words, quotedForm.ReplaceAllString(word, "$1$2"))
 	}
 	return words
 }

@@ -13,7 +13,7 @@ func TestShards(t *testing.T) {
 	shards := func(by string) Watcher {
 		return Watcher{Profile: "default", Shards: 4, ShardBy: by, Replicas: 2, LeaderElection: true}
 	}
-	label := Watcher{Profile: "default", ShardBy: "label", Replicas: 2}
+	label := Watcher{Profile: "default", Replicas: 2}
 	for _, tc := range []struct {
 		name   string
 		w      Watcher
@@ -31,8 +31,8 @@ func TestShards(t *testing.T) {
 		{"by name, without shards", Watcher{ShardBy: "name", Replicas: 1}, 0, nil, "watcher.shardBy"},
 		{"too few instances", shards("name"), 0, func(s *Scenario) { s.Storage.Instances = 1 }, "storage.instances"},
 		{"by label", label, 4, nil, ""},
-		{"by too few labels", label, 1, nil, "load.labelShards"},
-		{"by label, with election", func() Watcher { w := label; w.LeaderElection = true; return w }(), 0, nil, "load.labelShards"},
+		{"by too few labels", label, 1, nil, "watcher.leaderElection"},
+		{"by label, with election", func() Watcher { w := label; w.LeaderElection = true; return w }(), 2, nil, "load.labelShards"},
 	} {
 		s := Default()
 		s.Storage.Instances, s.Load.LabelShards, s.Watcher = 2, tc.labels, tc.w
@@ -50,19 +50,18 @@ func TestShards(t *testing.T) {
 // TestLabels: watchers by label have all labels among them, each once.
 func TestLabels(t *testing.T) {
 	s := Default()
-	s.Load.LabelShards, s.Watcher.ShardBy = 4, "label"
+	s.Load.LabelShards = 4
 	for replicas, want := range map[int]string{1: "[[0 1 2 3]]", 2: "[[0 2] [1 3]]", 4: "[[0] [1] [2] [3]]"} {
 		s.Watcher.Replicas = replicas
 		var all [][]string
-		n, several := s.Watchers()
-		for i := range n {
+		for i := range replicas {
 			all = append(all, s.Labels(i))
 		}
-		if got := fmt.Sprint(all); got != want || !several {
+		if got := fmt.Sprint(all); got != want || !s.Shared() {
 			t.Errorf("%d replicas: %s, want %s", replicas, got, want)
 		}
 	}
-	s.Watcher = Watcher{Shards: 4, Replicas: 2}
+	s.Watcher = Watcher{Shards: 4, Replicas: 2, LeaderElection: true}
 	if all := s.Labels(0); all != nil {
 		t.Errorf("with shards: %v", all)
 	}

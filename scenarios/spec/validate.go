@@ -1,6 +1,7 @@
 package spec
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"regexp"
@@ -54,7 +55,7 @@ func (s *Scenario) validateHead() error {
 var gateForm = regexp.MustCompile(`^[A-Za-z]+$`)
 
 func (s *Scenario) validateStorage() error {
-	return firstError(validLatency(s.Storage.Latency), validFaults(s.Storage.Faults), validCapacity(s.Storage.Capacity))
+	return cmp.Or(validLatency(s.Storage.Latency), validFaults(s.Storage.Faults), validCapacity(s.Storage.Capacity))
 }
 
 func (s *Scenario) validateLoad() error {
@@ -111,31 +112,19 @@ func (s *Scenario) validateReplicas() error {
 		return bad("watcher.leaderElection", "set it to true, or leave watcher.shards out", "shards without it")
 	case w.Divided() && (w.Command != "" || w.Profile == "legacy"):
 		return bad("watcher.shards", "leave it out", "only k8s-watch has shards")
-	case w.ShardBy == byLabel && (w.LeaderElection || s.Load.LabelShards < w.Replicas):
-		return bad("load.labelShards", fmt.Sprintf("use %d or more, without watcher.leaderElection", w.Replicas),
-			"%d replicas divide %d labels", w.Replicas, s.Load.LabelShards)
-	case w.ShardBy != "" && w.ShardBy != byLabel && !w.Divided():
+	case w.ShardBy != "" && !w.Divided():
 		return bad("watcher.shardBy", "set watcher.shards, or leave it out", "there are no shards")
 	case w.ShardBy == "uid" && s.Storage.Mode != "conditional":
 		return bad("watcher.shardBy", "use name or namespace, or storage.mode: conditional",
 			"two shards may write the row of an object that is made again, and storage has no preconditions")
 	case w.LeaderElection && w.Replicas < 2 && !w.Divided():
 		return bad("watcher.replicas", "use 2 or more with leaderElection", "%d replica elects only itself", w.Replicas)
-	case w.Replicas > 1 && !w.LeaderElection && w.ShardBy != byLabel:
-		return bad("watcher.leaderElection",
-			"set it to true, or use the event join for watchers that do not know of one another", "several replicas without it")
-	case w.Replicas > 1 && s.Storage.Instances < w.Replicas:
+	case w.Replicas > max(1, s.Load.LabelShards) && !w.LeaderElection:
+		return bad("watcher.leaderElection", "set it to true, or use load.labelShards or the event join for watchers that do "+
+			"not know of one another", "several replicas without it")
+	case w.LeaderElection && s.Storage.Instances < w.Replicas:
 		return bad("storage.instances", fmt.Sprintf("use %d: each replica writes to one of its own, so that the ledger "+
 			"tells them apart", w.Replicas), "%d for %d replicas", s.Storage.Instances, w.Replicas)
-	}
-	return nil
-}
-
-func firstError(errs ...error) error {
-	for _, err := range errs {
-		if err != nil {
-			return err
-		}
 	}
 	return nil
 }

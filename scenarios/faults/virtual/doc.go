@@ -5,6 +5,7 @@
 //	go test ./scenarios/faults/virtual -run TestMatrix -seeds 200    more histories per fault
 //	go test ./scenarios/faults/virtual -run TestMatrix/F4 -seed 17   one history
 //	go test ./scenarios/faults/virtual -run TestMatrix/F5 -seeds 1000
+//	go test ./scenarios/faults/virtual -timeout 30m                   on a busy machine, where go test's own 10m end it
 //
 // TestUnorderedIsCaught shows that the checks can fail, and TestRegressions replays what once went wrong.
 //

@@ -158,8 +158,8 @@ func TestKeyKindsDoNotDependOnOrder(t *testing.T) {
 					if n := w.said("two groups have a kind of the same name"); n < 1 || n > 2 {
 						t.Errorf("%d warnings about the collision", n)
 					}
-					if s, err := p.scrape(); err != nil || value(s, metric.KindCollisions) != 1 {
-						t.Errorf("collisions: %v, %v", value(s, metric.KindCollisions), err)
+					if s, err := p.scrape(); err != nil || s.Value(metric.KindCollisions) != 1 {
+						t.Errorf("collisions: %v, %v", s.Value(metric.KindCollisions), err)
 					}
 				})
 			})

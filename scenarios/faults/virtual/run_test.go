@@ -188,7 +188,7 @@ func (w *world) settle() time.Time {
 		}
 		// Longer than the longest backoff and fence.
 		if time.Since(still) > 12*time.Second {
-			if s, err := w.last().scrape(); err == nil && value(s, metric.EventsQueued) == 0 {
+			if s, err := w.last().scrape(); err == nil && s.Value(metric.EventsQueued) == 0 {
 				return equal
 			}
 		}

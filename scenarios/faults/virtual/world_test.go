@@ -395,15 +395,7 @@ func (p *process) value(name string, labels ...string) float64 {
 	if err != nil {
 		p.w.t.Fatal(err)
 	}
-	return value(s, name, labels...)
-}
-
-// value is 0 for a metric that is not there.
-func value(s history.Scrape, name string, labels ...string) float64 {
-	if v := s.Sum(name, labels...); v != nil {
-		return *v
-	}
-	return 0
+	return s.Value(name, labels...)
 }
 
 func (w *world) sample() {
@@ -419,5 +411,5 @@ func (w *world) sample() {
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.queued = append(w.queued, value(s, metric.EventsQueued))
+	w.queued = append(w.queued, s.Value(metric.EventsQueued))
 }
