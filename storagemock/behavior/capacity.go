@@ -44,7 +44,7 @@ func ParseCapacity(text string) (Capacity, error) {
 			r.Fail("rate", "rate=%s: %v", s, err)
 		}
 	}
-	if err := r.Err("inflight", "rate", "queue"); err != nil {
+	if err := r.Err(); err != nil {
 		var ee *expr.Error
 		if errors.As(err, &ee) {
 			return c, fmt.Errorf("capacity %q: %s", text, ee.Msg)

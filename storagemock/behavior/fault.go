@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"path"
-	"slices"
 	"strconv"
 	"time"
 
@@ -60,10 +59,11 @@ func ParseFaults(text string) ([]FaultSpec, error) {
 }
 
 func readFault(t *faultlist.Term) (FaultSpec, error) {
-	s := FaultSpec{Fault: t.Common(), Keys: 1, Bytes: -1, Instance: -1}
+	s := FaultSpec{Bytes: -1}
 	s.effect(t)
 	s.filters(t.Args)
-	if err := t.Args.Err(s.known()...); err != nil {
+	s.Fault = t.Common()
+	if err := t.Args.Err(); err != nil {
 		return s, err
 	}
 	if s.Refuses = s.Effect == Refuse; s.Refuses {
@@ -110,15 +110,6 @@ func (s *FaultSpec) effect(t *faultlist.Term) {
 		s.Status, s.RetryAfter = t.Status()
 		s.Apply = r.Bool("apply", false)
 	}
-}
-
-// known names the arguments of the effect, for error messages.
-func (s *FaultSpec) known() []string {
-	own := map[Effect][]string{
-		Status: {"retry-after", "apply"}, Reset: {"apply"}, BlackHole: {"apply"}, Late: {"answer"},
-		Truncate: {"bytes"}, HTML: {"status", "apply"}, Interim: {"times", "status"},
-	}[s.Effect]
-	return slices.Concat(own, []string{"method", "kind", "key", "keys", "instance"}, faultlist.CommonArgs)
 }
 
 func (s *FaultSpec) answer(r *expr.Reader) {
