@@ -1,6 +1,7 @@
 package storagemock
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -90,7 +91,7 @@ func (x *exchange) readBody() (status int, err error) {
 // head announces r's body in full; further headers are pairs of name and value.
 func (x *exchange) head(r reply, header []string) {
 	h := x.w.Header()
-	h["Content-Type"] = []string{r.contentType()}
+	h["Content-Type"] = []string{cmp.Or(r.typ, contentType)}
 	h["Content-Length"] = []string{strconv.Itoa(len(r.body))}
 	for i := 0; i+1 < len(header); i += 2 {
 		h.Set(header[i], header[i+1])

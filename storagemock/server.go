@@ -120,14 +120,11 @@ func (s *Server) Store() *store.Store { return s.store }
 // cleanEvery is the real server's cleaning period.
 const cleanEvery = time.Hour
 
-// errTwice is returned by a second Run.
-var errTwice = errors.New("storagemock: Run was called before")
-
 // Run serves until ctx ends. Requests in progress are finished, within a grace of 10 s. After it returned nothing is
 // applied any more.
 func (s *Server) Run(ctx context.Context) error {
 	if s.running.Swap(true) {
-		return errTwice
+		return errors.New("storagemock: Run was called before")
 	}
 	group, groupCtx := errgroup.WithContext(ctx)
 	for _, in := range s.instances {
