@@ -49,7 +49,7 @@ func New(name string, opts Options) (Provider, error) {
 	switch name {
 	case Embedded:
 		opts.Embedded.fsync = opts.FSync
-		return newEmbedded(opts.Embedded), opts.Embedded.validate()
+		return newEmbedded(opts.Embedded), nil
 	case Kind:
 		return newKind(opts.Kind)
 	case Kubeconfig:

@@ -123,8 +123,11 @@ func (e *embedded) start(ctx context.Context, binaries binaryDirs, say func(stri
 	say("starting %s", strings.Join(e.opts.parties(), ", "))
 	c, err := r.up(ctx, e.opts, binaries)
 	if err != nil {
-		err = r.explain(ctx, err)
-		return nil, errors.Join(err, r.down(ctx))
+		err = errors.Join(r.explain(ctx, err), r.down(ctx))
+		if badinput.Is(err) {
+			r.dropLogs() // the error says all
+		}
+		return nil, err
 	}
 	if e.opts.Detach {
 		if err := r.dog.dismiss(); err != nil {
@@ -239,18 +242,6 @@ func (o EmbeddedOptions) gates() map[string]string {
 
 var unknownGate = regexp.MustCompile(`unrecognized feature gate: (\w+)`)
 
-var gateName = regexp.MustCompile(`^[A-Za-z]+$`)
-
-// validate refuses names that are none.
-func (o EmbeddedOptions) validate() error {
-	for _, g := range o.Gates {
-		if !gateName.MatchString(g) {
-			return badinput.New("name one as Kubernetes does, such as ShardedListAndWatch", "invalid feature gate %q", g)
-		}
-	}
-	return nil
-}
-
 func setFlags(args *envtest.Arguments, sets ...map[string]string) {
 	for _, set := range sets {
 		for name, value := range set {
@@ -362,6 +353,14 @@ func (r *run) down(ctx context.Context) error {
 		err = errors.Join(err, f.Close())
 	}
 	return errors.Join(err, r.dog.dismiss())
+}
+
+// dropLogs removes the logs, and their folder if nothing else is in it.
+func (r *run) dropLogs() {
+	for _, path := range r.logs {
+		_ = os.Remove(path)
+		_ = os.Remove(filepath.Dir(path))
+	}
 }
 
 func removeRun(ctx context.Context, dir string) error {
