@@ -1,6 +1,7 @@
 package faults
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net"
@@ -36,28 +37,17 @@ func validateKill(t *spec.Timeline, e spec.Event) error {
 		return t.Bad("for", "write for example for: 2s: storage loses the writes of that time", "%s is too short",
 			e.For)
 	}
-	if t.Fault != nil {
-		for i, col := range t.Fault.Assert {
-			if col != "C" && col != "T" && col != "X" {
-				return spec.BadFault(fmt.Sprintf("assert[%d]", i), "assert C, T and X, and measure what else is to be shown",
-					"the column %s is judged by a ledger of a storage that forgets nothing, and kill-storage makes it forget", col)
-			}
-		}
-	}
 	sync := t.Watcher.Synchronizer
-	for _, err := range []error{
+	return cmp.Or(
+		t.OnlyAsserts([]string{"C", "T", "X"},
+			"is judged by a ledger of a storage that forgets nothing, and kill-storage makes it forget"),
 		needsWatcher(t, e),
 		t.Need(!sync.Disabled && sync.Period > 0, "kill-storage without a synchronizer whose round is known: nobody else "+
 			"finds what storage forgot", "set watcher.synchronizer.period: 3s"),
 		t.Need(len(t.Storage.Faults) == 0, "kill-storage with storage.faults, which would not outlive it",
 			"leave storage.faults out"),
 		t.Need(t.Storage.Instances == 1, "kill-storage with several instances", "set storage.instances: 1"),
-	} {
-		if err != nil {
-			return err
-		}
-	}
-	return nil
+	)
 }
 
 // setback is a storage that was killed and came back without what it had acknowledged since a snapshot.
@@ -184,10 +174,7 @@ func certificates() Family {
 	f := &certFiles{}
 	return Family{Arrange: f.arrange, Rules: f.rules, Failpoints: []Failpoint{
 		{Name: rotateCA, Inject: f.rotate, Available: func(t *spec.Timeline, e spec.Event) error {
-			if err := needsWatcher(t, e); err != nil {
-				return err
-			}
-			return t.Need(t.Storage.TLS != "", "rotate-ca without TLS", "set storage.tls: valid")
+			return cmp.Or(needsWatcher(t, e), t.Need(t.Storage.TLS != "", "rotate-ca without TLS", "set storage.tls: valid"))
 		}},
 	}}
 }

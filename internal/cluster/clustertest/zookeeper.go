@@ -50,42 +50,35 @@ func ZooKeeper(t testing.TB) string {
 	}
 	t.Cleanup(func() { cancel(); _ = cmd.Wait(); _ = out.Close() })
 	addr := fmt.Sprintf("127.0.0.1:%d", port)
-	waitServing(t, addr, out.Name())
+	ctx, stop := context.WithTimeout(ctx, startTime)
+	defer stop()
+	for c, events := connect(t, addr); c.State() != zk.StateHasSession; {
+		select {
+		case <-events:
+		case <-ctx.Done():
+			log, _ := os.ReadFile(out.Name())
+			t.Fatalf("ZooKeeper did not serve within %s:\n%s", startTime, log)
+		}
+	}
 	return addr
 }
 
 // ZooKeeperClient is a connection for the test's own writes; it ends with the test.
 func ZooKeeperClient(t testing.TB, addr string) *zk.Conn {
 	t.Helper()
-	c, _, err := zk.Connect([]string{addr}, 5*time.Second, zk.WithLogInfo(false))
+	c, _ := connect(t, addr)
+	return c
+}
+
+func connect(t testing.TB, addr string) (*zk.Conn, <-chan zk.Event) {
+	t.Helper()
+	c, events, err := zk.Connect([]string{addr}, 5*time.Second, zk.WithLogInfo(false))
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(c.Close)
-	return c
+	return c, events
 }
-
-func waitServing(t testing.TB, addr, log string) {
-	t.Helper()
-	for deadline := time.Now().Add(startTime); time.Now().Before(deadline); time.Sleep(50 * time.Millisecond) {
-		c, _, err := zk.Connect([]string{addr}, 5*time.Second, zk.WithLogInfo(false), zk.WithLogger(nothing{}))
-		if err != nil {
-			continue
-		}
-		time.Sleep(100 * time.Millisecond)
-		ready := c.State() == zk.StateHasSession
-		c.Close()
-		if ready {
-			return
-		}
-	}
-	b, _ := os.ReadFile(log)
-	t.Fatalf("ZooKeeper did not serve within %s:\n%s", startTime, b)
-}
-
-type nothing struct{}
-
-func (nothing) Printf(string, ...any) {}
 
 func freePort(t testing.TB) int {
 	t.Helper()
