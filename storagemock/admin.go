@@ -42,7 +42,10 @@ func (s *Server) AdminHandler(gatherer prometheus.Gatherer, withPprof bool) http
 	mux.HandleFunc("GET /state", s.adminState)
 	mux.HandleFunc("PUT /state", s.adminTamper)
 	mux.HandleFunc("DELETE /state", s.adminTamper)
-	mux.HandleFunc("GET /snapshot", s.adminSave)
+	mux.HandleFunc("GET /snapshot", func(w http.ResponseWriter, req *http.Request) {
+		w.Header().Set("Content-Type", "application/zstd")
+		s.abort(req, s.store.Save(w))
+	})
 	mux.Handle("/faults", faultlist.Handler(faultlist.Ops{List: s.faults.List, Add: s.AddFaults, Remove: s.faults.Remove}))
 	if withPprof {
 		mux.HandleFunc("GET /debug/pprof/", pprof.Index)
@@ -129,9 +132,4 @@ func (s *Server) adminTamper(w http.ResponseWriter, req *http.Request) {
 func writeEffect(w http.ResponseWriter, effect string) {
 	w.Header().Set("Content-Type", "application/json")
 	_ = json.NewEncoder(w).Encode(map[string]string{"effect": effect})
-}
-
-func (s *Server) adminSave(w http.ResponseWriter, req *http.Request) {
-	w.Header().Set("Content-Type", "application/zstd")
-	s.abort(req, s.store.Save(w))
 }

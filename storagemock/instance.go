@@ -2,7 +2,6 @@ package storagemock
 
 import (
 	"context"
-	"crypto/tls"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -32,20 +31,6 @@ type instance struct {
 	// serving is held for reading by each request; run locks it for good at its end, so that nothing is applied
 	// afterwards.
 	serving sync.RWMutex
-}
-
-// newInstance binds addr.
-func newInstance(s *Server, number int, addr string, certs *tls.Config,
-	listen func(string) (net.Listener, error)) (*instance, error) {
-	g, err := faultlist.NewGate(addr, faultlist.GateSettings{Listen: listen})
-	if err != nil {
-		return nil, fmt.Errorf("listening on %s: %w", addr, err)
-	}
-	in := &instance{srv: s, number: number, gate: g, listener: g}
-	if certs != nil {
-		in.listener = tls.NewListener(g, certs)
-	}
-	return in, nil
 }
 
 // grace is how long requests in progress may take to finish once Run's context has ended.

@@ -168,9 +168,6 @@ func number(key, text string) (int, error) {
 
 // matching keeps the documents that a filter selects.
 func matching(docs []*store.Record, f store.Filter) []*store.Record {
-	if len(f) == 0 {
-		return docs
-	}
 	return slices.DeleteFunc(docs, func(r *store.Record) bool { return !f.Match(r) })
 }
 

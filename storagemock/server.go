@@ -83,11 +83,14 @@ func (s *Server) listen(cfg Config, p parsed, certs *tls.Config, listen func(str
 			port += i
 		}
 		addr := net.JoinHostPort(p.host, strconv.Itoa(port))
-		in, err := newInstance(s, i, addr, certs, listen)
+		g, err := faultlist.NewGate(addr, faultlist.GateSettings{Listen: listen})
 		if err != nil {
-			return err
+			return fmt.Errorf("listening on %s: %w", addr, err)
 		}
-		in.stations = behavior.NewStations(p.model, p.capacity)
+		in := &instance{srv: s, number: i, gate: g, listener: g, stations: behavior.NewStations(p.model, p.capacity)}
+		if certs != nil {
+			in.listener = tls.NewListener(g, certs)
+		}
 		s.instances = append(s.instances, in)
 	}
 	return nil

@@ -100,13 +100,20 @@ func (f *replayFlags) replay(cmd *cobra.Command, args []string) (err error) {
 		defer func() { err = errors.Join(err, log.Close()) }()
 		settings.Log = log
 	}
-	serving, stop := context.WithCancel(cmd.Context())
+	return serveWhile(cmd.Context(), server, func() error {
+		return f.play(cmd, replay.New(source, settings), server, source.Resources())
+	})
+}
+
+// serveWhile serves until do has ended.
+func serveWhile(ctx context.Context, server *replay.Server, do func() error) error {
+	serving, stop := context.WithCancel(ctx)
 	defer stop()
 	var both errgroup.Group
 	both.Go(func() error { return server.Run(serving) })
 	both.Go(func() error {
 		defer stop()
-		return f.play(cmd, replay.New(source, settings), server, source.Resources())
+		return do()
 	})
 	return both.Wait()
 }

@@ -81,11 +81,6 @@ type embedded struct{ opts EmbeddedOptions }
 
 var _ Provider = (*embedded)(nil)
 
-func newEmbedded(opts EmbeddedOptions) *embedded {
-	opts.StartTimeout = cmp.Or(opts.StartTimeout, defaultStartTimeout)
-	return &embedded{opts: opts}
-}
-
 // Up implements Provider.
 func (e *embedded) Up(ctx context.Context, progress func(string)) (*Cluster, error) {
 	say := reporter(progress)
@@ -141,8 +136,13 @@ func (e *embedded) start(ctx context.Context, binaries binaryDirs, say func(stri
 }
 
 // prepare makes the run's directory and configures envtest, starting only the watchdog. On an error nothing is left.
-func (e *embedded) prepare(ctx context.Context, binaries binaryDirs) (*run, error) {
-	dir, err := e.makeDir(ctx)
+func (e *embedded) prepare(ctx context.Context, binaries binaryDirs) (r *run, err error) {
+	var dir string
+	if e.opts.Detach {
+		dir, err = detachedDir(ctx, e.opts)
+	} else {
+		dir, err = tempDir(e.opts.Temp)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -150,7 +150,7 @@ func (e *embedded) prepare(ctx context.Context, binaries binaryDirs) (*run, erro
 		return nil, errors.Join(badinput.New("set TMPDIR to a folder on a disk, or leave fsync out",
 			"etcd would write to %s, which is in memory, so fsync would cost nothing", dir), os.RemoveAll(dir))
 	}
-	r := &run{dir: dir, logs: map[string]string{}, files: map[string]*os.File{},
+	r = &run{dir: dir, logs: map[string]string{}, files: map[string]*os.File{},
 		env: map[string][]string{apiserverParty: apiserverEnv()}}
 	if err := e.configure(r, binaries.plane); err != nil {
 		return nil, errors.Join(err, r.down(ctx))
@@ -197,15 +197,8 @@ func (e *embedded) configure(r *run, binaries string) (err error) {
 	return nil
 }
 
-// makeDir makes the run's directory. Its path must be absolute: the parties and the watchdog work elsewhere.
-func (e *embedded) makeDir(ctx context.Context) (string, error) {
-	if e.opts.Detach {
-		return detachedDir(ctx, e.opts)
-	}
-	return tempDir(e.opts.Temp)
-}
-
-// tempDir makes a directory for one run below temp, or the system's where that is empty. Its path is absolute.
+// tempDir makes a directory for one run below temp, or the system's where that is empty. Its path is absolute: the
+// parties and the watchdog work elsewhere.
 func tempDir(temp string) (string, error) {
 	temp, err := filepath.Abs(cmp.Or(temp, os.TempDir()))
 	if err != nil {

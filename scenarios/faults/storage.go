@@ -99,7 +99,7 @@ func storageRules(c *matrix.Case) ([]matrix.Rule, error) {
 	}
 	var rules []matrix.Rule
 	for _, b := range all {
-		lost := newLosses(b)
+		lost := losses{setback: b, lost: map[write]uint64{}, again: map[write]bool{}}
 		rules = append(rules, matrix.Rule{
 			First:   true,
 			Request: lost.see,
@@ -131,10 +131,6 @@ type losses struct {
 }
 
 type write struct{ method, kind, namespace, name, uid string }
-
-func newLosses(b setback) *losses {
-	return &losses{setback: b, lost: map[write]uint64{}, again: map[write]bool{}}
-}
 
 func (l *losses) see(e *ledger.Entry) {
 	w := write{e.Method, e.Kind, e.Namespace, e.Name, e.UID}

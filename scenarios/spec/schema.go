@@ -22,10 +22,10 @@ func (format Format) Schema() ([]byte, error) {
 	}
 	s.ID = SchemaID
 	s.Title = "watchbench scenario"
-	value := &jsonschema.Schema{Type: "array", MinItems: ptr(uint64(1)), UniqueItems: true,
+	value := &jsonschema.Schema{Type: "array", MinItems: new(uint64(1)), UniqueItems: true,
 		Items: &jsonschema.Schema{OneOf: []*jsonschema.Schema{{Type: "string"}, {Type: "number"}, {Type: "boolean"}}}}
-	named := &jsonschema.Schema{Type: "object", MinProperties: ptr(uint64(1)),
-		AdditionalProperties: &jsonschema.Schema{OneOf: []*jsonschema.Schema{{Type: "object", MinProperties: ptr(uint64(1))},
+	named := &jsonschema.Schema{Type: "object", MinProperties: new(uint64(1)),
+		AdditionalProperties: &jsonschema.Schema{OneOf: []*jsonschema.Schema{{Type: "object", MinProperties: new(uint64(1))},
 			{Type: "array"}}}}
 	s.Properties.Set("matrix", &jsonschema.Schema{
 		Type: "object",
@@ -43,5 +43,3 @@ func (format Format) Schema() ([]byte, error) {
 	}
 	return append(data, '\n'), nil
 }
-
-func ptr[T any](v T) *T { return &v }

@@ -3,7 +3,6 @@ package clustertest
 import (
 	"context"
 	"fmt"
-	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -11,6 +10,8 @@ import (
 	"time"
 
 	"github.com/go-zookeeper/zk"
+
+	"github.com/watchbench/watchbench/internal/cluster"
 )
 
 const (
@@ -29,7 +30,10 @@ func ZooKeeper(t testing.TB) string {
 		t.Skipf("needs ZooKeeper: %s is missing (Debian: apt-get install zookeeper)", jar)
 	}
 	dir := t.TempDir()
-	port := freePort(t)
+	port, err := cluster.FreePort()
+	if err != nil {
+		t.Fatal(err)
+	}
 	cfg := filepath.Join(dir, "zoo.cfg")
 	text := fmt.Sprintf(
 		"tickTime=500\ndataDir=%s\nclientPort=%d\nclientPortAddress=127.0.0.1\nadmin.enableServer=false\nforceSync=no\n", dir,
@@ -78,14 +82,4 @@ func connect(t testing.TB, addr string) (*zk.Conn, <-chan zk.Event) {
 	}
 	t.Cleanup(c.Close)
 	return c, events
-}
-
-func freePort(t testing.TB) int {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = l.Close() }()
-	return l.Addr().(*net.TCPAddr).Port
 }
