@@ -123,12 +123,6 @@ func (x *exchange) answer(r reply, header ...string) error {
 	return err
 }
 
-// answerPart announces all of r but sends only the first n bytes of its body.
-func (x *exchange) answerPart(r reply, n int) error {
-	x.head(r, nil)
-	return x.send(r.body[:min(max(n, 0), len(r.body))])
-}
-
 // reset closes the connection so that the client sees it reset by its peer.
 func (x *exchange) reset() {
 	c, _, err := x.conn.Hijack()

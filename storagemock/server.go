@@ -15,6 +15,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/watchbench/watchbench/internal/faultlist"
+	"github.com/watchbench/watchbench/internal/lifecycle"
 	"github.com/watchbench/watchbench/storagemock/behavior"
 	"github.com/watchbench/watchbench/storagemock/ledger"
 	"github.com/watchbench/watchbench/storagemock/store"
@@ -134,7 +135,9 @@ func (s *Server) Run(ctx context.Context) error {
 		group.Go(func() error { return in.run(groupCtx) })
 	}
 	group.Go(func() error {
-		s.cleanUp(groupCtx)
+		for lifecycle.Pause(groupCtx, cleanEvery) == nil {
+			s.store.Clean(time.Now())
+		}
 		return nil
 	})
 	group.Go(func() error {
@@ -148,19 +151,6 @@ func (s *Server) Run(ctx context.Context) error {
 	s.lateEnd() // late applications happen now
 	s.late.Wait()
 	return err
-}
-
-func (s *Server) cleanUp(ctx context.Context) {
-	tick := time.NewTicker(cleanEvery)
-	defer tick.Stop()
-	for {
-		select {
-		case now := <-tick.C:
-			s.store.Clean(now)
-		case <-ctx.Done():
-			return
-		}
-	}
 }
 
 // AddFaults activates faults, in the grammar of package behavior; their times count from now. Text without any fault is

@@ -23,8 +23,6 @@ func LockFile(ctx context.Context, path string, waiting func()) (release func(),
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return nil, fmt.Errorf("create the directory of the lock: %w", err)
 	}
-	tick := time.NewTicker(poll)
-	defer tick.Stop()
 	for first := true; ; first = false {
 		release, err := lock(path, os.O_CREATE|os.O_RDWR)
 		if !errors.Is(err, ErrLockHeld) {
@@ -33,10 +31,8 @@ func LockFile(ctx context.Context, path string, waiting func()) (release func(),
 		if first && waiting != nil {
 			waiting()
 		}
-		select {
-		case <-ctx.Done():
-			return nil, fmt.Errorf("wait for the lock %s: %w", path, context.Cause(ctx))
-		case <-tick.C:
+		if err := Pause(ctx, poll); err != nil {
+			return nil, fmt.Errorf("wait for the lock %s: %w", path, err)
 		}
 	}
 }

@@ -159,7 +159,7 @@ func (s *FaultSpec) Cut(length int) int {
 	if s.Bytes < 0 {
 		return length / 2
 	}
-	return s.Bytes
+	return min(s.Bytes, length)
 }
 
 // Page is the body that a proxy in front of a server sends with that status.
