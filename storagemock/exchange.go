@@ -78,8 +78,7 @@ func (x *exchange) readBody() (status int, err error) {
 	default:
 		x.body, err = io.ReadAll(http.MaxBytesReader(x.w, x.r.Body, maxBody))
 	}
-	var tooLarge *http.MaxBytesError
-	if errors.As(err, &tooLarge) {
+	if _, ok := errors.AsType[*http.MaxBytesError](err); ok {
 		return http.StatusRequestEntityTooLarge, fmt.Errorf("the body has more than %d bytes, which is the limit", maxBody)
 	}
 	if err != nil {

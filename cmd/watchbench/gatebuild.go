@@ -9,8 +9,6 @@ import (
 	"strings"
 
 	"al.essio.dev/pkg/shellescape"
-
-	"github.com/watchbench/watchbench/reports/gate"
 )
 
 const (
@@ -29,17 +27,6 @@ func (u *unbuilt) Error() string {
 		}
 	}
 	return strings.Join(parts, "\n")
-}
-
-func (u *unbuilt) verdict(rules gate.Rules) *gate.Verdict {
-	return gate.Unbuilt(rules, first(u.base), first(u.new))
-}
-
-func first(e *buildError) string {
-	if e == nil {
-		return ""
-	}
-	return e.version + ": " + e.first()
 }
 
 func (g *sideBySide) commands(ctx context.Context, line func(string)) (base, changed, same string, err error) {

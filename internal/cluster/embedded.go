@@ -191,10 +191,8 @@ func (e *embedded) configure(r *run, binaries string) (err error) {
 		r.plane.Etcd.Configure().Disable("unsafe-no-fsync")
 	}
 	setFlags(r.plane.APIServer.Configure(), apiserverFlags, e.opts.grace(), e.opts.gates(), e.opts.APIServerFlags)
-	if r.dog, err = startWatchdog(embeddedWatchdogScript, r.dir); err != nil {
-		return err
-	}
-	return nil
+	r.dog, err = startWatchdog(embeddedWatchdogScript, r.dir)
+	return err
 }
 
 // tempDir makes a directory for one run below temp, or the system's where that is empty. Its path is absolute: the

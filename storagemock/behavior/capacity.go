@@ -45,8 +45,7 @@ func ParseCapacity(text string) (Capacity, error) {
 		}
 	}
 	if err := r.Err(); err != nil {
-		var ee *expr.Error
-		if errors.As(err, &ee) {
+		if ee, ok := errors.AsType[*expr.Error](err); ok {
 			return c, fmt.Errorf("capacity %q: %s", text, ee.Msg)
 		}
 		return c, err
