@@ -161,11 +161,8 @@ func (s *Server) AddFaults(text string) error {
 		return err
 	}
 	if len(specs) == 0 {
-		return behavior.ErrNoFault
+		return errors.New("no fault given; want for example 503:1%,stall(5s):0.1%")
 	}
 	s.metrics.announce(specs)
 	return s.faults.Add(specs, time.Now())
 }
-
-// Faults returns the active faults.
-func (s *Server) Faults() []faultlist.Info { return s.faults.List() }

@@ -48,9 +48,6 @@ func (f *runFlags) measurer(cmd *cobra.Command, s runner.Scenario) (*measurer, e
 	return m, nil
 }
 
-// Line shows a line of text above the progress of the variants.
-func (m *measurer) Line(text string) { m.progress.Line(text) }
-
 // Measure runs all cells of a variant; its folder is dir/<run id>. On an error it also returns the results so far,
 // which may be nil or have no cell; after an interruption the error is the cause of ctx.
 func (m *measurer) Measure(ctx context.Context, file *spec.File) (*result.Results, error) {

@@ -149,8 +149,12 @@ func (f *recordFlags) from(cmd *cobra.Command, c *cluster.Cluster, say func(stri
 	}
 	began := time.Now()
 	stop := following(cmd, f.quiet || !screen(cmd).Live(), recording(began, f.duration, r.Progress))
-	err = readable(r.Run(ctx, w))
+	err = r.Run(ctx, w)
 	stop()
+	if apierrors.IsForbidden(err) || apierrors.IsUnauthorized(err) { // what the cluster does not let its user see
+		err = &badinput.Error{What: "record",
+			Remedy: "leave the resource out of --resources, or use an account that may list and watch it", Err: err}
+	}
 	if closed := w.Close(); err == nil { // else it is the same
 		err = closed
 	}
@@ -183,13 +187,4 @@ func (f *recordFlags) end(ctx context.Context, cancel func(), r *record.Recorder
 	if lifecycle.Pause(ctx, f.duration) == nil {
 		cancel()
 	}
-}
-
-// readable makes an error of the input of what the cluster does not let its user see.
-func readable(err error) error {
-	if apierrors.IsForbidden(err) || apierrors.IsUnauthorized(err) {
-		return &badinput.Error{What: "record",
-			Remedy: "leave the resource out of --resources, or use an account that may list and watch it", Err: err}
-	}
-	return err
 }

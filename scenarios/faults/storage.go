@@ -22,9 +22,6 @@ import (
 // killStorage kills storage, which comes back with what it held before, and waits until it has caught up.
 const killStorage = "kill-storage"
 
-// minKeys is how many objects an event must have concerned to prove anything.
-const minKeys = matrix.MinKeys
-
 func killedStorage() Family {
 	return Family{Rules: storageRules, Failpoints: []Failpoint{
 		{Name: killStorage, Takes: []string{"for"}, Available: validateKill, Inject: injectKill},
@@ -106,12 +103,12 @@ func storageRules(c *matrix.Case) ([]matrix.Rule, error) {
 			Facts: func(matrix.Seen) []result.Fact {
 				n := len(lost.again)
 				return []result.Fact{b.Return.Fact("catch-up after storage came back", c.Recovery()),
-					matrix.Fact("C", "acknowledged rows that were written again", "rows", float64(n), n >= minKeys)}
+					matrix.Fact("C", "acknowledged rows that were written again", "rows", float64(n), n >= matrix.MinKeys)}
 			},
 			Vacuous: func(matrix.Seen) []string {
-				if n := len(lost.again); n < minKeys {
+				if n := len(lost.again); n < matrix.MinKeys {
 					return []string{fmt.Sprintf("%d rows that storage had acknowledged and lost were written again; at least %d are "+
-						"needed", n, minKeys)}
+						"needed", n, matrix.MinKeys)}
 				}
 				return nil
 			},

@@ -1,6 +1,7 @@
 package spec
 
 import (
+	"cmp"
 	"fmt"
 	"math/rand/v2"
 	"reflect"
@@ -120,10 +121,7 @@ func (s *Scenario) validateEvents(kinds []EventKind) error {
 	if !t.Runs {
 		return bad("events", "end with start: what is judged is where storage ends", "no watcher runs after the last event")
 	}
-	if err := s.validateRepairs(t.Repairs); err != nil {
-		return err
-	}
-	return s.validateSecrecy(t.Secrets)
+	return cmp.Or(s.validateRepairs(t.Repairs), s.validateSecrecy(t.Secrets))
 }
 
 func namesOf(kinds []EventKind) []string {

@@ -15,10 +15,9 @@ const SchemaID = "https://watchbench.dev/schemas/scenario-v1.json"
 func (format Format) Schema() ([]byte, error) {
 	r := &jsonschema.Reflector{ExpandedStruct: true, RequiredFromJSONSchemaTags: true}
 	s := r.Reflect(&Scenario{})
-	if what, ok := s.Definitions["Event"].Properties.Get("what"); ok {
-		for _, name := range namesOf(format.kinds()) {
-			what.Enum = append(what.Enum, name)
-		}
+	what, _ := s.Definitions["Event"].Properties.Get("what")
+	for _, name := range namesOf(format.kinds()) {
+		what.Enum = append(what.Enum, name)
 	}
 	s.ID = SchemaID
 	s.Title = "watchbench scenario"

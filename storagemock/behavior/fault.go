@@ -1,7 +1,6 @@
 package behavior
 
 import (
-	"errors"
 	"fmt"
 	"path"
 	"strconv"
@@ -150,9 +149,6 @@ func (s *FaultSpec) filters(r *expr.Reader) {
 func (s *FaultSpec) filtered() bool {
 	return len(s.Match.Methods)+len(s.Match.Kinds) > 0 || s.Key != "" || s.Keys != 1 || s.Instance >= 0
 }
-
-// ErrNoFault is returned when faults are to be added and there is none.
-var ErrNoFault = errors.New("no fault given; want for example 503:1%,stall(5s):0.1%")
 
 // Cut is how many bytes of a body of that length a Truncate lets through.
 func (s *FaultSpec) Cut(length int) int {
