@@ -1,9 +1,8 @@
 package storagemock
 
 import (
-	"bufio"
+	"cmp"
 	"encoding/json"
-	"fmt"
 	"io"
 	"net/http"
 	"net/http/pprof"
@@ -14,6 +13,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
 	"github.com/watchbench/watchbench/internal/faultlist"
+	"github.com/watchbench/watchbench/internal/ndjson"
 	"github.com/watchbench/watchbench/storagemock/ledger"
 	"github.com/watchbench/watchbench/storagemock/store"
 )
@@ -42,7 +42,10 @@ func (s *Server) AdminHandler(gatherer prometheus.Gatherer, withPprof bool) http
 	mux.HandleFunc("GET /state", s.adminState)
 	mux.HandleFunc("PUT /state", s.adminTamper)
 	mux.HandleFunc("DELETE /state", s.adminTamper)
-	mux.HandleFunc("GET /snapshot", s.adminSave)
+	mux.HandleFunc("GET /snapshot", func(w http.ResponseWriter, req *http.Request) {
+		w.Header().Set("Content-Type", "application/zstd")
+		s.abort(req, s.store.Save(w))
+	})
 	mux.Handle("/faults", faultlist.Handler(faultlist.Ops{List: s.faults.List, Add: s.AddFaults, Remove: s.faults.Remove}))
 	if withPprof {
 		mux.HandleFunc("GET /debug/pprof/", pprof.Index)
@@ -72,8 +75,7 @@ func (s *Server) adminLedger(w http.ResponseWriter, req *http.Request) {
 		w.Header().Set("Content-Encoding", "zstd")
 		write = ledger.WriteZstd
 	}
-	_, err := write(w, s.ledger.From(1))
-	s.abort(req, err)
+	s.abort(req, write(w, s.ledger.From(1)))
 }
 
 // stateLine is one document of GET /state.
@@ -88,23 +90,18 @@ type stateLine struct {
 func (s *Server) adminState(w http.ResponseWriter, req *http.Request) {
 	w.Header().Set("Content-Type", contentNDJSON)
 	ns := req.URL.Query().Get("namespace")
-	buffered := bufio.NewWriterSize(w, 64<<10)
-	enc := json.NewEncoder(buffered)
-	enc.SetEscapeHTML(false)
 	records := s.store.All
 	if req.URL.Query().Has("former") {
 		records = s.store.Former
 	}
-	for _, d := range records() {
-		if ns != "" && d.Namespace != ns {
-			continue
+	s.abort(req, ndjson.Encode(w, false, func(enc *json.Encoder) (err error) {
+		for _, d := range records() {
+			if ns == "" || d.Namespace == ns {
+				err = cmp.Or(err, enc.Encode(stateLine{d.Cluster, kubernetesKind(d.Kind), d.Namespace, d.Name, d.Data()}))
+			}
 		}
-		line := stateLine{d.Cluster, kubernetesKind(d.Kind), d.Namespace, d.Name, d.Data()}
-		if err := enc.Encode(line); err != nil {
-			s.abort(req, fmt.Errorf("writing the state: %w", err))
-		}
-	}
-	s.abort(req, buffered.Flush())
+		return err
+	}))
 }
 
 // adminTamper edits or deletes a document without a ledger entry: damage that a watcher must repair.
@@ -135,9 +132,4 @@ func (s *Server) adminTamper(w http.ResponseWriter, req *http.Request) {
 func writeEffect(w http.ResponseWriter, effect string) {
 	w.Header().Set("Content-Type", "application/json")
 	_ = json.NewEncoder(w).Encode(map[string]string{"effect": effect})
-}
-
-func (s *Server) adminSave(w http.ResponseWriter, req *http.Request) {
-	w.Header().Set("Content-Type", "application/zstd")
-	s.abort(req, s.store.Save(w))
 }

@@ -21,13 +21,6 @@ type reply struct {
 	effect      string // for the metrics
 }
 
-func (r reply) contentType() string {
-	if r.typ != "" {
-		return r.typ
-	}
-	return contentType
-}
-
 // done is the body of the answer to a successful write.
 var done = []byte(`{"result":true,"code":0,"message":"success","data":{}}`)
 
@@ -59,5 +52,5 @@ func failure(status int, code bcsapi.Code, detail string, list bool) reply {
 
 // plain returns an answer without an envelope, as the HTTP framework sends it.
 func plain(status int, text string) reply {
-	return reply{status: status, body: []byte(text), typ: contentType}
+	return reply{status: status, body: []byte(text)}
 }

@@ -60,32 +60,23 @@ type parsed struct {
 
 func (c Config) parse() (parsed, error) {
 	var p parsed
-	var errs []error
-	var err error
-	if p.host, p.port, err = SplitAddress(c.Listen, c.AllowRemote); err != nil {
-		errs = append(errs, fmt.Errorf("listen: %w", err))
+	var errs [7]error
+	if p.host, p.port, errs[0] = SplitAddress(c.Listen, c.AllowRemote); errs[0] != nil {
+		errs[0] = fmt.Errorf("listen: %w", errs[0])
 	}
 	if c.Instances < 1 || c.Instances > MaxInstances {
-		errs = append(errs, fmt.Errorf("instances: %d; want 1 to %d", c.Instances, MaxInstances))
+		errs[1] = fmt.Errorf("instances: %d; want 1 to %d", c.Instances, MaxInstances)
 	} else if p.port != 0 && p.port+c.Instances-1 > 65535 {
-		errs = append(errs, fmt.Errorf("instances: %d instances from port %d on do not fit below 65536", c.Instances, p.port))
+		errs[1] = fmt.Errorf("instances: %d instances from port %d on do not fit below 65536", c.Instances, p.port)
 	}
 	if (c.TLSCert == "") != (c.TLSKey == "") {
-		errs = append(errs, errors.New("tls: a certificate needs its key and vice versa"))
+		errs[2] = errors.New("tls: a certificate needs its key and vice versa")
 	}
-	if p.model, err = behavior.ParseModel(c.Latency, c.Seed); err != nil {
-		errs = append(errs, err)
-	}
-	if p.capacity, err = behavior.ParseCapacities(c.Capacity); err != nil {
-		errs = append(errs, err)
-	}
-	if p.mode, err = store.ParseMode(c.Mode); err != nil {
-		errs = append(errs, err)
-	}
-	if p.faults, err = behavior.ParseFaults(c.Faults); err != nil {
-		errs = append(errs, err)
-	}
-	return p, errors.Join(errs...)
+	p.model, errs[3] = behavior.ParseModel(c.Latency, c.Seed)
+	p.capacity, errs[4] = behavior.ParseCapacities(c.Capacity)
+	p.mode, errs[5] = store.ParseMode(c.Mode)
+	p.faults, errs[6] = behavior.ParseFaults(c.Faults)
+	return p, errors.Join(errs[:]...)
 }
 
 // SplitAddress splits host:port. Unless allowRemote is set, the host must be a loopback address or localhost: the mock

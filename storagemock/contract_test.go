@@ -2,6 +2,7 @@ package storagemock_test
 
 import (
 	"bufio"
+	"encoding/json"
 	"flag"
 	"fmt"
 	"os"
@@ -89,7 +90,9 @@ func converse(t *testing.T, m *mock, script string) string {
 	fmt.Fprintln(&out, "\n# ledger")
 	for e := range m.Ledger().From(1) {
 		e.Received, e.Applied, e.Responded = 0, min(e.Applied, 1), min(e.Responded, 1)
-		out.Write(e.AppendJSON(nil))
+		if err := json.NewEncoder(&out).Encode(e); err != nil {
+			t.Fatal(err)
+		}
 	}
 	return out.String()
 }

@@ -1,6 +1,7 @@
 package storagemock
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -77,8 +78,7 @@ func (x *exchange) readBody() (status int, err error) {
 	default:
 		x.body, err = io.ReadAll(http.MaxBytesReader(x.w, x.r.Body, maxBody))
 	}
-	var tooLarge *http.MaxBytesError
-	if errors.As(err, &tooLarge) {
+	if _, ok := errors.AsType[*http.MaxBytesError](err); ok {
 		return http.StatusRequestEntityTooLarge, fmt.Errorf("the body has more than %d bytes, which is the limit", maxBody)
 	}
 	if err != nil {
@@ -90,7 +90,7 @@ func (x *exchange) readBody() (status int, err error) {
 // head announces r's body in full; further headers are pairs of name and value.
 func (x *exchange) head(r reply, header []string) {
 	h := x.w.Header()
-	h["Content-Type"] = []string{r.contentType()}
+	h["Content-Type"] = []string{cmp.Or(r.typ, contentType)}
 	h["Content-Length"] = []string{strconv.Itoa(len(r.body))}
 	for i := 0; i+1 < len(header); i += 2 {
 		h.Set(header[i], header[i+1])
@@ -120,12 +120,6 @@ func (x *exchange) answer(r reply, header ...string) error {
 	err := x.send(r.body)
 	x.complete = err == nil
 	return err
-}
-
-// answerPart announces all of r but sends only the first n bytes of its body.
-func (x *exchange) answerPart(r reply, n int) error {
-	x.head(r, nil)
-	return x.send(r.body[:min(max(n, 0), len(r.body))])
 }
 
 // reset closes the connection so that the client sees it reset by its peer.

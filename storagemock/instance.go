@@ -2,7 +2,6 @@ package storagemock
 
 import (
 	"context"
-	"crypto/tls"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -32,21 +31,6 @@ type instance struct {
 	// serving is held for reading by each request; run locks it for good at its end, so that nothing is applied
 	// afterwards.
 	serving sync.RWMutex
-	fresh   lifecycle.Fresh
-}
-
-// newInstance binds addr.
-func newInstance(s *Server, number int, addr string, certs *tls.Config,
-	listen func(string) (net.Listener, error)) (*instance, error) {
-	g, err := faultlist.NewGate(addr, faultlist.GateSettings{Listen: listen})
-	if err != nil {
-		return nil, fmt.Errorf("listening on %s: %w", addr, err)
-	}
-	in := &instance{srv: s, number: number, gate: g, listener: g}
-	if certs != nil {
-		in.listener = tls.NewListener(g, certs)
-	}
-	return in, nil
 }
 
 // grace is how long requests in progress may take to finish once Run's context has ended.
@@ -58,28 +42,13 @@ func (in *instance) run(ctx context.Context) error {
 	defer cut()
 	in.hard, in.soft = hard, ctx
 	h := &http.Server{
-		Handler: in, ReadTimeout: readTimeout, IdleTimeout: -1, MaxHeaderBytes: maxHead, ConnState: in.fresh.Track,
+		Handler: in, ReadTimeout: readTimeout, ReadHeaderTimeout: readTimeout, IdleTimeout: -1, MaxHeaderBytes: maxHead,
 		ErrorLog: slog.NewLogLogger(in.srv.log.Handler(), slog.LevelDebug),
 	}
-	stopped := make(chan error, 1) // one result of stop
-	unwatch := context.AfterFunc(ctx, func() { stopped <- in.stop(ctx, h) })
-	err := h.Serve(in.listener)
-	if unwatch() {
+	if err := lifecycle.Serve(ctx, h, in.listener, grace); err != nil {
 		return fmt.Errorf("accepting connections on %s: %w", in.gate.Addr(), errors.Join(err, h.Close()))
 	}
-	if <-stopped != nil { // the grace is over
-		cut()
-		_ = h.Close()
-	}
+	cut() // what still waits has had its grace
 	in.serving.Lock()
 	return nil
-}
-
-// stop shuts h down once its requests have finished; it returns an error if the grace was too short for them.
-func (in *instance) stop(ctx context.Context, h *http.Server) error {
-	_ = in.gate.Close()
-	in.fresh.Close()
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), grace)
-	defer cancel()
-	return h.Shutdown(ctx)
 }

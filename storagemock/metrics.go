@@ -2,7 +2,6 @@ package storagemock
 
 import (
 	"sync"
-	"sync/atomic"
 	"time"
 	"unicode/utf8"
 
@@ -23,12 +22,14 @@ type metrics struct {
 	requests *prometheus.CounterVec
 	latency  prometheus.Histogram
 	faults   *prometheus.CounterVec
-	kinds    sync.Map // to nil
-	kindN    atomic.Int64
+
+	mu    sync.Mutex
+	kinds map[string]bool // guarded by mu; at most maxKinds
 }
 
 func newMetrics(s *Server, reg prometheus.Registerer) *metrics {
 	m := &metrics{
+		kinds: map[string]bool{},
 		requests: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: metric.MockRequests, Help: "Requests answered or dropped, by effect.",
 		}, []string{"method", "kind", "effect"}),
@@ -73,15 +74,12 @@ func (m *metrics) count(method, kind, effect string, took time.Duration) {
 }
 
 func (m *metrics) boundedKind(kind string) string {
-	if _, known := m.kinds.Load(kind); known {
-		return kind
-	}
-	if m.kindN.Load() >= maxKinds || !utf8.ValidString(kind) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if !m.kinds[kind] && (len(m.kinds) >= maxKinds || !utf8.ValidString(kind)) {
 		return otherKind
 	}
-	if _, known := m.kinds.LoadOrStore(kind, nil); !known {
-		m.kindN.Add(1)
-	}
+	m.kinds[kind] = true
 	return kind
 }
 

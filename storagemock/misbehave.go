@@ -33,7 +33,8 @@ func (in *instance) misbehave(c *call, f *behavior.FaultSpec) {
 	case behavior.Truncate:
 		r := s.apply(c, time.Now())
 		s.unanswered(c, r)
-		_ = c.answerPart(r, f.Cut(len(r.body)))
+		c.head(r, nil)
+		_ = c.send(r.body[:f.Cut(len(r.body))])
 		s.cut(c, r)
 	case behavior.Reset, behavior.BlackHole:
 		r := s.applyIf(f.Apply, c, reply{})

@@ -82,12 +82,8 @@ func found(one, list endpoint, hasName bool, k store.Key) route {
 }
 
 func unescape(segment string) string {
-	if strings.IndexByte(segment, '%') < 0 {
-		return segment
+	if plain, err := url.PathUnescape(segment); err == nil {
+		return plain
 	}
-	plain, err := url.PathUnescape(segment)
-	if err != nil {
-		return segment
-	}
-	return plain
+	return segment
 }

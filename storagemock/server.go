@@ -15,6 +15,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/watchbench/watchbench/internal/faultlist"
+	"github.com/watchbench/watchbench/internal/lifecycle"
 	"github.com/watchbench/watchbench/storagemock/behavior"
 	"github.com/watchbench/watchbench/storagemock/ledger"
 	"github.com/watchbench/watchbench/storagemock/store"
@@ -83,11 +84,14 @@ func (s *Server) listen(cfg Config, p parsed, certs *tls.Config, listen func(str
 			port += i
 		}
 		addr := net.JoinHostPort(p.host, strconv.Itoa(port))
-		in, err := newInstance(s, i, addr, certs, listen)
+		g, err := faultlist.NewGate(addr, faultlist.GateSettings{Listen: listen})
 		if err != nil {
-			return err
+			return fmt.Errorf("listening on %s: %w", addr, err)
 		}
-		in.stations = behavior.NewStations(p.model, p.capacity)
+		in := &instance{srv: s, number: i, gate: g, listener: g, stations: behavior.NewStations(p.model, p.capacity)}
+		if certs != nil {
+			in.listener = tls.NewListener(g, certs)
+		}
 		s.instances = append(s.instances, in)
 	}
 	return nil
@@ -120,21 +124,20 @@ func (s *Server) Store() *store.Store { return s.store }
 // cleanEvery is the real server's cleaning period.
 const cleanEvery = time.Hour
 
-// errTwice is returned by a second Run.
-var errTwice = errors.New("storagemock: Run was called before")
-
 // Run serves until ctx ends. Requests in progress are finished, within a grace of 10 s. After it returned nothing is
 // applied any more.
 func (s *Server) Run(ctx context.Context) error {
 	if s.running.Swap(true) {
-		return errTwice
+		return errors.New("storagemock: Run was called before")
 	}
 	group, groupCtx := errgroup.WithContext(ctx)
 	for _, in := range s.instances {
 		group.Go(func() error { return in.run(groupCtx) })
 	}
 	group.Go(func() error {
-		s.cleanUp(groupCtx)
+		for lifecycle.Pause(groupCtx, cleanEvery) == nil {
+			s.store.Clean(time.Now())
+		}
 		return nil
 	})
 	group.Go(func() error {
@@ -150,19 +153,6 @@ func (s *Server) Run(ctx context.Context) error {
 	return err
 }
 
-func (s *Server) cleanUp(ctx context.Context) {
-	tick := time.NewTicker(cleanEvery)
-	defer tick.Stop()
-	for {
-		select {
-		case now := <-tick.C:
-			s.store.Clean(now)
-		case <-ctx.Done():
-			return
-		}
-	}
-}
-
 // AddFaults activates faults, in the grammar of package behavior; their times count from now. Text without any fault is
 // an error.
 func (s *Server) AddFaults(text string) error {
@@ -171,11 +161,8 @@ func (s *Server) AddFaults(text string) error {
 		return err
 	}
 	if len(specs) == 0 {
-		return behavior.ErrNoFault
+		return errors.New("no fault given; want for example 503:1%,stall(5s):0.1%")
 	}
 	s.metrics.announce(specs)
 	return s.faults.Add(specs, time.Now())
 }
-
-// Faults returns the active faults.
-func (s *Server) Faults() []faultlist.Info { return s.faults.List() }

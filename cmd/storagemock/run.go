@@ -155,8 +155,7 @@ func serve(ctx context.Context, o options, stdout, stderr io.Writer) error {
 	err = group.Wait()
 	log.Info("stopped", "ledger", srv.Ledger().Len(), "objects", srv.Store().Live())
 	return errors.Join(err, save(o.saveLedger, func(w io.Writer) error {
-		_, err := ledger.WriteZstd(w, srv.Ledger().From(1))
-		return err
+		return ledger.WriteZstd(w, srv.Ledger().From(1))
 	}), save(o.saveSnapshot, srv.Store().Save))
 }
 

@@ -7,7 +7,6 @@ import (
 	"runtime/debug"
 
 	"github.com/spf13/cobra"
-	"golang.org/x/sync/errgroup"
 
 	"github.com/watchbench/watchbench/internal/badinput"
 	"github.com/watchbench/watchbench/loadgen/apisim"
@@ -54,16 +53,10 @@ func churnSimulate(cmd *cobra.Command, s streams, o churnOptions, p *plan.Plan) 
 	defer func() { err = errors.Join(err, log.Close()) }()
 	settings.Server, settings.Log = server.API, log
 	engine := replay.New(source, settings)
-	serving, stop := context.WithCancel(context.WithoutCancel(cmd.Context()))
-	defer stop()
-	var both errgroup.Group
-	both.Go(func() error { return server.Run(serving) })
-	both.Go(func() error {
-		defer stop()
+	return serveWhile(context.WithoutCancel(cmd.Context()), server, func() error {
 		return churn.NewSession(engine, cfg, churn.SessionSettings{
 			Out: s.out, Wait: o.wait, In: s.in, Log: log,
 			Logger: slog.New(slog.NewTextHandler(s.err, nil)),
 		}).Run(cmd.Context())
 	})
-	return both.Wait()
 }

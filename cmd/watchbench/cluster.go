@@ -74,15 +74,12 @@ func (f *runFlags) onCluster(cmd *cobra.Command) {
 	fl.StringVar(&f.cluster.Kubeconfig.Path, "kubeconfig", "", "kubeconfig file (implies --cluster kubeconfig)")
 	fl.StringVar(&f.cluster.Kubeconfig.Context, "context", "",
 		"kubeconfig: context to use (required; implies --cluster kubeconfig)")
-	kindFlags(fl, &f.cluster.Kind)
+	fl.StringVar(&f.cluster.Kind.Name, "kind-name", "", "kind: cluster name (default: watchbench)")
+	fl.StringVar(&f.cluster.Kind.Image, "kind-image", "",
+		"kind: node image (default: kindest/node of our client's Kubernetes version)")
 	fsyncFlag(fl, &f.cluster.FSync)
 	terminal.Group(fl, clusterGroup)
 	cmd.Flags().AddFlagSet(fl)
-}
-
-func kindFlags(fl *pflag.FlagSet, o *cluster.KindOptions) {
-	fl.StringVar(&o.Name, "kind-name", "", "kind: cluster name (default: watchbench)")
-	fl.StringVar(&o.Image, "kind-image", "", "kind: node image (default: kindest/node of our client's Kubernetes version)")
 }
 
 func fsyncFlag(fl *pflag.FlagSet, on *bool) {

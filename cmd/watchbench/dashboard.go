@@ -1,7 +1,6 @@
 package main
 
 import (
-	"fmt"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -47,11 +46,9 @@ func (f *dashboardFlags) run(cmd *cobra.Command) error {
 	if err != nil {
 		return err
 	}
-	l, err := live.Listen(f.listen)
+	l, err := listenLive(cmd, cmd.OutOrStdout(), "--listen", f.listen)
 	if err != nil {
-		return badinput.New("", "--listen %s: %v", f.listen, err)
+		return err
 	}
-	fmt.Fprintf(cmd.OutOrStdout(), "live page: http://%s/\n", l.Addr())
-	warnRemote(cmd, live.Remote(l), "--listen", f.listen)
 	return live.New("Watcher at "+target.Host()).Run(cmd.Context(), l, target)
 }

@@ -8,7 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/watchbench/watchbench/reports/gate"
+	"al.essio.dev/pkg/shellescape"
 )
 
 const (
@@ -27,17 +27,6 @@ func (u *unbuilt) Error() string {
 		}
 	}
 	return strings.Join(parts, "\n")
-}
-
-func (u *unbuilt) verdict(rules gate.Rules) *gate.Verdict {
-	return gate.Unbuilt(rules, first(u.base), first(u.new))
-}
-
-func first(e *buildError) string {
-	if e == nil {
-		return ""
-	}
-	return e.version + ": " + e.first()
 }
 
 func (g *sideBySide) commands(ctx context.Context, line func(string)) (base, changed, same string, err error) {
@@ -64,7 +53,7 @@ func (g *sideBySide) commands(ctx context.Context, line func(string)) (base, cha
 		if err != nil {
 			return "", "", "", err
 		}
-		commands[i] = word(programs[i].path) + " -f {config}"
+		commands[i] = shellescape.Quote(programs[i].path) + " -f {config}"
 	}
 	if broken[0] != nil || broken[1] != nil {
 		return "", "", "", &unbuilt{broken[0], broken[1]}
@@ -73,15 +62,4 @@ func (g *sideBySide) commands(ctx context.Context, line func(string)) (base, cha
 		same = fmt.Sprintf("%s and %s are the same program but for its version: nothing to gate", p[0].version, p[1].version)
 	}
 	return commands[0], commands[1], same, nil
-}
-
-// word keeps a path with spaces one word of a command.
-func word(path string) string {
-	switch {
-	case !strings.ContainsAny(path, " \t'\""):
-		return path
-	case strings.Contains(path, `"`):
-		return "'" + path + "'"
-	}
-	return `"` + path + `"`
 }

@@ -67,7 +67,7 @@ func TestGateUnbuilt(t *testing.T) {
 			f, out := gateFlags{format: tableFormat, out: t.TempDir()}, bytes.Buffer{}
 			cmd := &cobra.Command{}
 			cmd.SetOut(&out)
-			err = f.conclude(cmd, u.verdict(gate.Defaults()), nil, nil)
+			err = f.conclude(cmd, gate.Unbuilt(gate.Defaults(), u.base.first(), u.new.first()), nil, nil)
 			if code := exitCode(t.Context(), err); code != tc.code || !strings.HasPrefix(out.String(), tc.says) {
 				t.Errorf("exit code %d, want %d with %s:\n%s", code, tc.code, tc.says, &out)
 			}
@@ -80,7 +80,7 @@ func TestGateUnbuilt(t *testing.T) {
 	if _, _, _, err := g.commands(t.Context(), func(string) {}); errors.As(err, new(*unbuilt)) || exitCode(t.Context(), err) != exitInput {
 		t.Errorf("a revision that is not there: %v", err)
 	}
-	if got := first(&buildError{version: "v1", err: &commandError{said: []string{"# a", " b"}}}); got != "v1: b" {
+	if got := (&buildError{version: "v1", err: &commandError{said: []string{"# a", " b"}}}).first(); got != "v1: b" {
 		t.Error(got)
 	}
 }

@@ -12,8 +12,6 @@ import (
 	"github.com/watchbench/watchbench/internal/badinput"
 	"github.com/watchbench/watchbench/reports/gate"
 	"github.com/watchbench/watchbench/reports/render"
-	"github.com/watchbench/watchbench/scenarios"
-	"github.com/watchbench/watchbench/scenarios/faults"
 	"github.com/watchbench/watchbench/scenarios/party"
 	"github.com/watchbench/watchbench/scenarios/runner"
 	"github.com/watchbench/watchbench/scenarios/spec"
@@ -111,7 +109,7 @@ func (f *gateFlags) runBoth(cmd *cobra.Command, args []string, g *sideBySide) er
 	out, same, err := g.run(cmd)
 	if u := (*unbuilt)(nil); errors.As(err, &u) {
 		fmt.Fprintln(cmd.ErrOrStderr(), u) // all that the compiler printed; the verdict has the first line
-		return f.conclude(cmd, u.verdict(rules), nil, nil)
+		return f.conclude(cmd, gate.Unbuilt(rules, u.base.first(), u.new.first()), nil, nil)
 	}
 	if same != "" {
 		return errors.Join(err, f.nothing(cmd, same))
@@ -176,11 +174,7 @@ func (g *sideBySide) run(cmd *cobra.Command) (out runner.Outcome, same string, e
 
 // file is the scenario with the commands of both sides; without them it is k8s-watch.
 func (g *sideBySide) file(base, changed string) (*spec.File, error) {
-	name, data, err := scenarios.Read(g.scenario)
-	if err != nil {
-		return nil, err
-	}
-	file, err := faults.Format.Parse(name, data, g.sets...)
+	name, file, err := parse(g.scenario, g.sets...)
 	if err != nil {
 		return nil, err
 	}
@@ -201,5 +195,6 @@ func (g *sideBySide) file(base, changed string) (*spec.File, error) {
 	for side, command := range map[string]string{gate.BaseSide: base, gate.NewSide: changed} {
 		sets = append(sets, "matrix."+gate.Axis+"."+side+".command="+quote(command))
 	}
-	return faults.Format.Parse(name, data, sets...)
+	_, file, err = parse(g.scenario, sets...)
+	return file, err
 }

@@ -3,6 +3,8 @@ package main
 import (
 	"context"
 	"fmt"
+	"io"
+	"net"
 	"sync"
 	"time"
 
@@ -31,13 +33,11 @@ type livePage struct {
 var _ runner.Observer = (*livePage)(nil)
 
 func openLive(cmd *cobra.Command, addr string) (*livePage, error) {
-	l, err := live.Listen(addr)
+	l, err := listenLive(cmd, cmd.ErrOrStderr(), "--live", addr)
 	if err != nil {
-		return nil, badinput.New("", "--live %s: %v", addr, err)
+		return nil, err
 	}
 	p := &livePage{server: live.New("Live run"), done: make(chan struct{})}
-	fmt.Fprintf(cmd.ErrOrStderr(), "live page: http://%s/\n", l.Addr())
-	warnRemote(cmd, live.Remote(l), "--live", addr)
 	ctx, stop := context.WithCancel(cmd.Context())
 	p.stop = stop
 	go func() { // ends with stop; close awaits it
@@ -45,6 +45,17 @@ func openLive(cmd *cobra.Command, addr string) (*livePage, error) {
 		p.err = p.server.Run(ctx, l, nil)
 	}()
 	return p, nil
+}
+
+// listenLive opens the address of a page and says where it is.
+func listenLive(cmd *cobra.Command, say io.Writer, flag, addr string) (net.Listener, error) {
+	l, err := live.Listen(addr)
+	if err != nil {
+		return nil, badinput.New("", "%s %s: %v", flag, addr, err)
+	}
+	fmt.Fprintf(say, "live page: http://%s/\n", l.Addr())
+	warnRemote(cmd, live.Remote(l), flag, addr)
+	return l, nil
 }
 
 func warnRemote(cmd *cobra.Command, remote bool, flag, addr string) {

@@ -73,9 +73,9 @@ func (f *matrixFlags) matrix(cmd *cobra.Command, refs []string) (err error) {
 	}
 	on := controlPlane(todo)
 	ctx := cmd.Context()
-	dir := filepath.Join(f.out, "matrix-"+time.Now().Format("20060102-150405"))
-	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return &badinput.Error{What: fmt.Sprintf("--out %s: %v", f.out, err), Remedy: "name a folder that can be written"}
+	dir, _, err := runner.MakeDir(f.out, "matrix-"+time.Now().Format("20060102-150405"))
+	if err != nil {
+		return err
 	}
 	progress := f.progress(cmd)
 	up, err := f.up(ctx, on, filepath.Join(dir, "logs"), progress)
@@ -120,7 +120,7 @@ func (f *matrixFlags) showMatrix(cmd *cobra.Command, dir string, m *result.Matri
 	if err := render.DocumentTerminal(out, render.Matrix(m, ""), terminalOptions(out)); err != nil || !written {
 		return err
 	}
-	_, err := fmt.Fprintf(out, "%.0f s, %s\n", m.Seconds, filepath.Join(dir, "index.html"))
+	_, err := fmt.Fprintf(out, "%.0f s, %s\n", m.Seconds, filepath.Join(relative(dir), "index.html"))
 	return err
 }
 

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -12,7 +11,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/watchbench/watchbench/internal/badinput"
 	"github.com/watchbench/watchbench/internal/cluster"
 	"github.com/watchbench/watchbench/reports/result"
 	"github.com/watchbench/watchbench/scenarios/party"
@@ -44,34 +42,11 @@ func (f *runFlags) measurer(cmd *cobra.Command, s runner.Scenario) (*measurer, e
 	if of := s.File.Base().Metadata.Name; of != result.TuningQuestion {
 		name = strings.Replace(name, "-", "-"+of+"-", 1)
 	}
-	if m.dir, err = ownFolder(f.out, name); err != nil {
+	if m.dir, _, err = runner.MakeDir(f.out, name); err != nil {
 		return nil, err
 	}
 	return m, nil
 }
-
-func ownFolder(out, name string) (string, error) {
-	refused := func(err error) error {
-		return &badinput.Error{What: fmt.Sprintf("--out %s: %v", out, err), Remedy: "name a folder that can be written"}
-	}
-	if err := os.MkdirAll(out, 0o755); err != nil {
-		return "", refused(err)
-	}
-	dir := filepath.Join(out, name)
-	for n := 2; ; n++ {
-		err := os.Mkdir(dir, 0o755)
-		if err == nil {
-			return dir, nil
-		}
-		if !errors.Is(err, os.ErrExist) || n > 100 {
-			return "", refused(err)
-		}
-		dir = filepath.Join(out, fmt.Sprintf("%s-%d", name, n))
-	}
-}
-
-// Line shows a line of text above the progress of the variants.
-func (m *measurer) Line(text string) { m.progress.Line(text) }
 
 // Measure runs all cells of a variant; its folder is dir/<run id>. On an error it also returns the results so far,
 // which may be nil or have no cell; after an interruption the error is the cause of ctx.

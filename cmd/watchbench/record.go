@@ -98,8 +98,10 @@ func (f *recordFlags) create(h record.Header) (*record.Writer, error) {
 	case errors.Is(err, fs.ErrExist):
 		return nil, exists(f.out)
 	case errors.Is(err, fs.ErrNotExist), errors.Is(err, fs.ErrPermission):
-		return nil, &badinput.Error{What: "-o " + f.out, Remedy: "name a file in a folder that can be written",
-			Err: pathless(err)}
+		if p, ok := errors.AsType[*fs.PathError](err); ok {
+			err = p.Err // without the path
+		}
+		return nil, &badinput.Error{What: "-o " + f.out, Remedy: "name a file in a folder that can be written", Err: err}
 	}
 	return w, err
 }
@@ -147,8 +149,12 @@ func (f *recordFlags) from(cmd *cobra.Command, c *cluster.Cluster, say func(stri
 	}
 	began := time.Now()
 	stop := following(cmd, f.quiet || !screen(cmd).Live(), recording(began, f.duration, r.Progress))
-	err = readable(r.Run(ctx, w))
+	err = r.Run(ctx, w)
 	stop()
+	if apierrors.IsForbidden(err) || apierrors.IsUnauthorized(err) { // what the cluster does not let its user see
+		err = &badinput.Error{What: "record",
+			Remedy: "leave the resource out of --resources, or use an account that may list and watch it", Err: err}
+	}
 	if closed := w.Close(); err == nil { // else it is the same
 		err = closed
 	}
@@ -181,22 +187,4 @@ func (f *recordFlags) end(ctx context.Context, cancel func(), r *record.Recorder
 	if lifecycle.Pause(ctx, f.duration) == nil {
 		cancel()
 	}
-}
-
-// readable makes an error of the input of what the cluster does not let its user see.
-func readable(err error) error {
-	if apierrors.IsForbidden(err) || apierrors.IsUnauthorized(err) {
-		return &badinput.Error{What: "record",
-			Remedy: "leave the resource out of --resources, or use an account that may list and watch it", Err: err}
-	}
-	return err
-}
-
-// pathless is the cause of an error that names the path, without it.
-func pathless(err error) error {
-	var p *fs.PathError
-	if errors.As(err, &p) {
-		return p.Err
-	}
-	return err
 }

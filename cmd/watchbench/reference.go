@@ -1,14 +1,11 @@
 package main
 
 import (
-	"fmt"
-	"os"
 	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
-	"github.com/watchbench/watchbench/internal/badinput"
 	"github.com/watchbench/watchbench/internal/units"
 	"github.com/watchbench/watchbench/reports/reference"
 	"github.com/watchbench/watchbench/scenarios/runner"
@@ -77,9 +74,6 @@ func (f *runFlags) reference(cmd *cobra.Command) error {
 	bins, err := binaries(todo)
 	if err != nil {
 		return err
-	}
-	if err := os.MkdirAll(f.out, 0o755); err != nil {
-		return &badinput.Error{What: fmt.Sprintf("--out %s: %v", f.out, err), Remedy: "name a folder that can be written"}
 	}
 	file := todo[0].File
 	f.progress(cmd).Line(reference.Scenario + ": " + extent(file, runner.Steps(file)))

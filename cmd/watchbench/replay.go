@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -75,7 +76,7 @@ func (f *replayFlags) replay(cmd *cobra.Command, args []string) (err error) {
 		oplog.Output("--oplog", f.oplog)); err != nil {
 		return &badinput.Error{What: err.Error()}
 	}
-	source, settings, done, err := f.source(args)
+	source, done, err := f.source(args)
 	if err != nil {
 		return err
 	}
@@ -91,7 +92,7 @@ func (f *replayFlags) replay(cmd *cobra.Command, args []string) (err error) {
 				Remedy: "name a file that can be written"}
 		}
 	}
-	settings.Server, settings.Speed, settings.Log = server.API, f.speed, noLog{}
+	settings := replay.Settings{Server: server.API, Speed: f.speed, Log: noLog{}}
 	if f.oplog != "" {
 		log, err := oplog.Create(f.oplog)
 		if err != nil {
@@ -100,40 +101,46 @@ func (f *replayFlags) replay(cmd *cobra.Command, args []string) (err error) {
 		defer func() { err = errors.Join(err, log.Close()) }()
 		settings.Log = log
 	}
-	serving, stop := context.WithCancel(cmd.Context())
+	return serveWhile(cmd.Context(), server, func() error {
+		return f.play(cmd, replay.New(source, settings), server, source.Resources())
+	})
+}
+
+// serveWhile serves until do has ended.
+func serveWhile(ctx context.Context, server *replay.Server, do func() error) error {
+	serving, stop := context.WithCancel(ctx)
 	defer stop()
 	var both errgroup.Group
 	both.Go(func() error { return server.Run(serving) })
 	both.Go(func() error {
 		defer stop()
-		return f.play(cmd, replay.New(source, settings), server, source.Resources())
+		return do()
 	})
 	return both.Wait()
 }
 
 // source opens what is to be played; done closes it.
-func (f *replayFlags) source(args []string) (s replay.Source, settings replay.Settings, done func() error, err error) {
+func (f *replayFlags) source(args []string) (s replay.Source, done func() error, err error) {
 	none := func() error { return nil }
 	if f.plan == "" {
 		t, err := replay.FromTrace(args[0])
 		if err != nil {
-			return nil, settings, none, &badinput.Error{What: err.Error(), Remedy: "use a file of watchbench record"}
+			return nil, none, &badinput.Error{What: err.Error(), Remedy: "use a file of watchbench record"}
 		}
-		return t, settings, t.Close, nil
+		return t, t.Close, nil
 	}
+	var p *plan.Plan
 	cfg, err := plan.ReadFile(f.plan)
-	if err != nil {
-		return nil, settings, none, &badinput.Error{What: err.Error(), Remedy: "see docs/load.md"}
+	if err == nil {
+		p, err = plan.New(cfg)
 	}
-	p, err := plan.New(cfg)
 	if err != nil {
-		return nil, settings, none, &badinput.Error{What: err.Error(), Remedy: "see docs/load.md"}
+		return nil, none, &badinput.Error{What: err.Error(), Remedy: "see docs/load.md"}
 	}
-	s, err = replay.FromPlan(p)
-	if err != nil {
-		return nil, settings, none, &badinput.Error{What: f.plan + ": " + err.Error(), Remedy: "see docs/load.md"}
+	if s, err = replay.FromPlan(p); err != nil {
+		return nil, none, &badinput.Error{What: f.plan + ": " + err.Error(), Remedy: "see docs/load.md"}
 	}
-	return s, settings, none, nil
+	return s, none, nil
 }
 
 const watchPoll = 20 * time.Millisecond
@@ -161,21 +168,15 @@ func (f *replayFlags) play(cmd *cobra.Command, e *replay.Engine, server *replay.
 	fmt.Fprintf(out, "played %d events in %.1f s at speed %s: %.0f/s, %d impossible\n", stats.Done, took,
 		f.speed, float64(stats.Done)/took, stats.Errors)
 	if f.end {
-		return errors.Join(awaitReaders(ctx, server.API, resources), err)
+		var unread error // something is not written to every watch
+		for _, r := range resources {
+			unread = cmp.Or(unread, server.API.AwaitReaders(ctx, r.Key(), 0))
+		}
+		return errors.Join(unread, err)
 	}
 	if err != nil { // the recording was killed: what there is of it is served
 		fmt.Fprintf(cmd.ErrOrStderr(), "watchbench: %v\n", err)
 	}
 	<-ctx.Done()
-	return nil
-}
-
-// awaitReaders waits until everything is written to every watch.
-func awaitReaders(ctx context.Context, api *apisim.Server, resources []apisim.Resource) error {
-	for _, r := range resources {
-		if err := api.AwaitReaders(ctx, r.Key(), 0); err != nil {
-			return err
-		}
-	}
 	return nil
 }

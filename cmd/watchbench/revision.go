@@ -163,14 +163,17 @@ func (e *buildError) Error() string {
 }
 func (e *buildError) Unwrap() error { return e.err }
 
-// first is the first error that the compiler printed, on one line.
+// first is the version and the first error that the compiler printed, on one line; empty for nil.
 func (e *buildError) first() string {
+	if e == nil {
+		return ""
+	}
 	for _, line := range e.err.said {
 		if line = strings.TrimSpace(line); line != "" && !strings.HasPrefix(line, "#") { // a package's name
-			return line
+			return e.version + ": " + line
 		}
 	}
-	return e.err.err.Error()
+	return e.version + ": " + e.err.err.Error()
 }
 
 // commandError is a command that ended with an error.

@@ -142,7 +142,7 @@ func TestBuildRefuses(t *testing.T) {
 				t.Errorf("%v (bad input: %t)", err, badinput.Is(err))
 			}
 			var broken *buildError
-			if is := errors.As(err, &broken); is != (tc.name == "does not compile") || is && broken.first() != "cmd/tell/main.go:3:15: undefined: nothing" {
+			if is := errors.As(err, &broken); is != (tc.name == "does not compile") || is && broken.first() != broken.version+": cmd/tell/main.go:3:15: undefined: nothing" {
 				t.Errorf("%+v", broken)
 			}
 			if left, _ := os.ReadDir(b.cache); len(left) > 0 {

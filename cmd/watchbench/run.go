@@ -11,7 +11,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/watchbench/watchbench/internal/badinput"
 	"github.com/watchbench/watchbench/internal/cluster"
 	"github.com/watchbench/watchbench/internal/terminal"
 	"github.com/watchbench/watchbench/reports/render"
@@ -97,14 +96,10 @@ const setUsage = "override a field (path=value), or choose matrix points (matrix
 	"(matrix.axis.point.field=value)"
 
 func (f *runFlags) common(cmd *cobra.Command) {
-	f.ours(cmd)
-	cmd.Flags().StringVar(&f.watcherCommand, "watcher-command", "",
-		"command of another watcher; {config} is replaced by the path of its config file")
-}
-
-func (f *runFlags) ours(cmd *cobra.Command) {
 	fl := cmd.Flags()
 	f.onCluster(cmd)
+	fl.StringVar(&f.watcherCommand, "watcher-command", "",
+		"command of another watcher; {config} is replaced by the path of its config file")
 	fl.StringVar(&f.out, "out", "out", "folder in which each run gets a folder of its own")
 	fl.StringArrayVar(&f.sets, "set", nil, setUsage)
 	fl.BoolVar(&f.quiet, "quiet", false, "print no progress")
@@ -140,8 +135,8 @@ func (f *runFlags) progress(cmd *cobra.Command) *runner.Progress {
 }
 
 func (f *runFlags) run(cmd *cobra.Command, refs []string) (err error) {
-	if f.format != "table" && f.format != "json" {
-		return badinput.New("use table or json", "--format %s is not known", f.format)
+	if err := knownFormat(f.format); err != nil {
+		return err
 	}
 	var todo []runner.Scenario
 	if f.resume != "" {

@@ -215,7 +215,7 @@ func (f *tuneFlags) tune(cmd *cobra.Command, args []string) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, m.Close()) }()
-	t, err := x.Run(cmd.Context(), m, m.Line)
+	t, err := x.Run(cmd.Context(), m, m.progress.Line)
 	if err == nil || t.Measured > 0 {
 		err = errors.Join(err, f.publish(cmd, m.dir, t))
 	}

@@ -3,6 +3,8 @@ package live
 import (
 	"fmt"
 
+	"k8s.io/utils/ptr"
+
 	"github.com/watchbench/watchbench/internal/metric"
 )
 
@@ -49,7 +51,7 @@ func bottleneck(f *Frame, text families) *Bottleneck {
 	if silent, kind := text.largest(metric.WatchSilent); silent != nil && *silent > silentTooLong {
 		return at(AtWatch, "nothing heard of %s for %.0f s", kind, *silent)
 	}
-	writer, handlers := orZero(f.Writer), orZero(f.Handlers)
+	writer, handlers := ptr.Deref(f.Writer, 0), ptr.Deref(f.Handlers, 0)
 	if writer+handlers < fewWaiting {
 		return at(AtNone, "%.0f events wait", writer+handlers)
 	}
@@ -92,11 +94,4 @@ func skewed(all []Queue, handlers float64) *Queue {
 		return nil
 	}
 	return deepest
-}
-
-func orZero(v *float64) float64 {
-	if v == nil {
-		return 0
-	}
-	return *v
 }

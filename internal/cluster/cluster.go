@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -49,7 +50,8 @@ func New(name string, opts Options) (Provider, error) {
 	switch name {
 	case Embedded:
 		opts.Embedded.fsync = opts.FSync
-		return newEmbedded(opts.Embedded), opts.Embedded.validate()
+		opts.Embedded.StartTimeout = cmp.Or(opts.Embedded.StartTimeout, defaultStartTimeout)
+		return &embedded{opts.Embedded}, nil
 	case Kind:
 		return newKind(opts.Kind)
 	case Kubeconfig:

@@ -153,7 +153,7 @@ func (r *run) startController(c controller, binaries string) (probe func(context
 	if err := kubeapi.WriteConfig(kubeconfig, kubeapi.ConfigFor(contextName, rest.CopyConfig(user.Config()))); err != nil {
 		return nil, err
 	}
-	port, err := freePort()
+	port, err := FreePort()
 	if err != nil {
 		return nil, err
 	}
@@ -239,8 +239,8 @@ func (p *process) await(ctx context.Context, look func(context.Context) error) e
 
 var errEnded = errors.New("ended at its start")
 
-// freePort is one that nobody had a moment ago; who takes it meanwhile is recognised by the log (errPortTaken).
-func freePort() (int, error) {
+// FreePort is one that nobody had a moment ago; who takes it meanwhile is recognised by the log (errPortTaken).
+func FreePort() (int, error) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		return 0, fmt.Errorf("find a free port: %w", err)

@@ -81,11 +81,6 @@ type embedded struct{ opts EmbeddedOptions }
 
 var _ Provider = (*embedded)(nil)
 
-func newEmbedded(opts EmbeddedOptions) *embedded {
-	opts.StartTimeout = cmp.Or(opts.StartTimeout, defaultStartTimeout)
-	return &embedded{opts: opts}
-}
-
 // Up implements Provider.
 func (e *embedded) Up(ctx context.Context, progress func(string)) (*Cluster, error) {
 	say := reporter(progress)
@@ -123,8 +118,11 @@ func (e *embedded) start(ctx context.Context, binaries binaryDirs, say func(stri
 	say("starting %s", strings.Join(e.opts.parties(), ", "))
 	c, err := r.up(ctx, e.opts, binaries)
 	if err != nil {
-		err = r.explain(ctx, err)
-		return nil, errors.Join(err, r.down(ctx))
+		err = errors.Join(r.explain(ctx, err), r.down(ctx))
+		if badinput.Is(err) {
+			r.dropLogs() // the error says all
+		}
+		return nil, err
 	}
 	if e.opts.Detach {
 		if err := r.dog.dismiss(); err != nil {
@@ -138,8 +136,13 @@ func (e *embedded) start(ctx context.Context, binaries binaryDirs, say func(stri
 }
 
 // prepare makes the run's directory and configures envtest, starting only the watchdog. On an error nothing is left.
-func (e *embedded) prepare(ctx context.Context, binaries binaryDirs) (*run, error) {
-	dir, err := e.makeDir(ctx)
+func (e *embedded) prepare(ctx context.Context, binaries binaryDirs) (r *run, err error) {
+	var dir string
+	if e.opts.Detach {
+		dir, err = detachedDir(ctx, e.opts)
+	} else {
+		dir, err = tempDir(e.opts.Temp)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -147,7 +150,7 @@ func (e *embedded) prepare(ctx context.Context, binaries binaryDirs) (*run, erro
 		return nil, errors.Join(badinput.New("set TMPDIR to a folder on a disk, or leave fsync out",
 			"etcd would write to %s, which is in memory, so fsync would cost nothing", dir), os.RemoveAll(dir))
 	}
-	r := &run{dir: dir, logs: map[string]string{}, files: map[string]*os.File{},
+	r = &run{dir: dir, logs: map[string]string{}, files: map[string]*os.File{},
 		env: map[string][]string{apiserverParty: apiserverEnv()}}
 	if err := e.configure(r, binaries.plane); err != nil {
 		return nil, errors.Join(err, r.down(ctx))
@@ -188,21 +191,12 @@ func (e *embedded) configure(r *run, binaries string) (err error) {
 		r.plane.Etcd.Configure().Disable("unsafe-no-fsync")
 	}
 	setFlags(r.plane.APIServer.Configure(), apiserverFlags, e.opts.grace(), e.opts.gates(), e.opts.APIServerFlags)
-	if r.dog, err = startWatchdog(embeddedWatchdogScript, r.dir); err != nil {
-		return err
-	}
-	return nil
+	r.dog, err = startWatchdog(embeddedWatchdogScript, r.dir)
+	return err
 }
 
-// makeDir makes the run's directory. Its path must be absolute: the parties and the watchdog work elsewhere.
-func (e *embedded) makeDir(ctx context.Context) (string, error) {
-	if e.opts.Detach {
-		return detachedDir(ctx, e.opts)
-	}
-	return tempDir(e.opts.Temp)
-}
-
-// tempDir makes a directory for one run below temp, or the system's where that is empty. Its path is absolute.
+// tempDir makes a directory for one run below temp, or the system's where that is empty. Its path is absolute: the
+// parties and the watchdog work elsewhere.
 func tempDir(temp string) (string, error) {
 	temp, err := filepath.Abs(cmp.Or(temp, os.TempDir()))
 	if err != nil {
@@ -238,18 +232,6 @@ func (o EmbeddedOptions) gates() map[string]string {
 }
 
 var unknownGate = regexp.MustCompile(`unrecognized feature gate: (\w+)`)
-
-var gateName = regexp.MustCompile(`^[A-Za-z]+$`)
-
-// validate refuses names that are none.
-func (o EmbeddedOptions) validate() error {
-	for _, g := range o.Gates {
-		if !gateName.MatchString(g) {
-			return badinput.New("name one as Kubernetes does, such as ShardedListAndWatch", "invalid feature gate %q", g)
-		}
-	}
-	return nil
-}
 
 func setFlags(args *envtest.Arguments, sets ...map[string]string) {
 	for _, set := range sets {
@@ -362,6 +344,14 @@ func (r *run) down(ctx context.Context) error {
 		err = errors.Join(err, f.Close())
 	}
 	return errors.Join(err, r.dog.dismiss())
+}
+
+// dropLogs removes the logs, and their folder if nothing else is in it.
+func (r *run) dropLogs() {
+	for _, path := range r.logs {
+		_ = os.Remove(path)
+		_ = os.Remove(filepath.Dir(path))
+	}
 }
 
 func removeRun(ctx context.Context, dir string) error {

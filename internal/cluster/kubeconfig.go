@@ -33,6 +33,7 @@ type KubeconfigOptions struct {
 
 type kubeconfig struct {
 	opts KubeconfigOptions
+	cfg  *api.Config
 }
 
 var _ Provider = (*kubeconfig)(nil)
@@ -51,7 +52,7 @@ func newKubeconfig(opts KubeconfigOptions) (*kubeconfig, error) {
 		return nil, badinput.New("name one with --context: "+contextList(cfg),
 			"no context of kubeconfig %s was chosen, and the current one is never taken by itself", opts.Path)
 	}
-	return &kubeconfig{opts: opts}, nil
+	return &kubeconfig{opts, cfg}, nil
 }
 
 // kubeconfigPath applies kubectl's defaults, but for merging several files.
@@ -94,14 +95,10 @@ func contextList(cfg *api.Config) string {
 // Up implements Provider. It changes nothing in the cluster.
 func (k *kubeconfig) Up(ctx context.Context, progress func(string)) (*Cluster, error) {
 	say := reporter(progress)
-	cfg, err := loadKubeconfig(k.opts.Path)
-	if err != nil {
+	if err := k.minify(k.cfg); err != nil {
 		return nil, err
 	}
-	if err := k.minify(cfg); err != nil {
-		return nil, err
-	}
-	path, remove, err := lend(cfg, k.opts.Temp)
+	path, remove, err := lend(k.cfg, k.opts.Temp)
 	if err != nil {
 		return nil, err
 	}

@@ -63,7 +63,6 @@ func TestNewRefuses(t *testing.T) {
 		{"empty", Kubeconfig, Options{Kubeconfig: KubeconfigOptions{Path: write("empty", ""), Context: "a"}}, []string{filepath.Join(dir, "empty"), "no contexts"}},
 		{"fsync of kind", Kind, Options{FSync: true}, []string{`not for "kind"`, "use the provider embedded"}},
 		{"fsync of a cluster elsewhere", Kubeconfig, Options{FSync: true, Kubeconfig: KubeconfigOptions{Path: good, Context: "a"}}, []string{`not for "kubeconfig"`}},
-		{"feature gate", Embedded, Options{Embedded: EmbeddedOptions{Gates: []string{"Good", "Not=good"}}}, []string{`"Not=good"`, "ShardedListAndWatch"}},
 		{"no context", Kubeconfig, Options{Kubeconfig: KubeconfigOptions{Path: good}}, []string{good, "--context", "the file has a, b"}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {

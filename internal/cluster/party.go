@@ -14,6 +14,7 @@ import (
 	"syscall"
 	"time"
 
+	"al.essio.dev/pkg/shellescape"
 	"k8s.io/apimachinery/pkg/util/wait"
 
 	"github.com/watchbench/watchbench/internal/cluster/controlplane"
@@ -51,18 +52,13 @@ exec env %[4]s %[3]s "$@"
 `
 
 func writeLauncher(dir, party, binary string, env []string) error {
-	quoted := make([]string, len(env))
-	for i, e := range env {
-		quoted[i] = shellQuote(e)
-	}
-	script := fmt.Sprintf(launcher, shellQuote(dir), shellQuote(party), shellQuote(binary), strings.Join(quoted, " "))
+	quote := shellescape.Quote
+	script := fmt.Sprintf(launcher, quote(dir), quote(party), quote(binary), shellescape.QuoteCommand(env))
 	if err := os.WriteFile(filepath.Join(dir, party), []byte(script), 0o700); err != nil {
 		return fmt.Errorf("write the launcher of %s: %w", party, err)
 	}
 	return nil
 }
-
-func shellQuote(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }
 
 // partyPID returns the process id of a party that still runs, else 0. Ours has the run's directory, whose name is
 // random, in its command line.

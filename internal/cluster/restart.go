@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/util/wait"
+
+	"github.com/watchbench/watchbench/internal/lifecycle"
 )
 
 // ErrFixed is returned for a cluster whose processes this one does not own.
@@ -118,10 +120,8 @@ func (c *Cluster) startAgain(ctx context.Context, party string) error {
 		if !errors.Is(err, errEnded) || !strings.Contains(logExcerpt(r.logs[party]), "address already in use") {
 			return fmt.Errorf("start %s again: %w", party, err)
 		}
-		select {
-		case <-ctx.Done():
-			return fmt.Errorf("start %s again: %w: %w", party, context.Cause(ctx), err)
-		case <-time.After(healthEvery):
+		if ended := lifecycle.Pause(ctx, healthEvery); ended != nil {
+			return fmt.Errorf("start %s again: %w: %w", party, ended, err)
 		}
 	}
 }

@@ -23,6 +23,9 @@ func (v value) MarshalText() ([]byte, error) { return []byte(v.text), nil }
 
 func (v value) String() string { return v.text }
 
+// Equal reports whether both were read from the same text.
+func (v value) Equal(other fmt.Stringer) bool { return v.text == other.String() }
+
 func (v *value) read(text string, k kind) error {
 	law, err := parse(text, k)
 	if err != nil {
@@ -81,15 +84,6 @@ func fromSeconds(s float64) time.Duration {
 	}
 	return time.Duration(us) * time.Microsecond
 }
-
-// Equal reports whether both were read from the same text.
-func (d Duration) Equal(e Duration) bool { return d.text == e.text }
-
-// Equal reports whether both were read from the same text.
-func (s Size) Equal(e Size) bool { return s.text == e.text }
-
-// Equal reports whether both were read from the same text.
-func (n Number) Equal(e Number) bool { return n.text == e.text }
 
 // Must reads a text that the program itself contains, or panics.
 func Must[T any, P interface {

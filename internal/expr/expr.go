@@ -150,14 +150,14 @@ func (p *parser) arg(nesting int) (a Arg, err error) {
 type Reader struct {
 	in    string
 	e     Expr
-	names []string // positional order
+	names []string // positional order, then further keys in the order in which they are asked for
 	used  []bool
 	err   error
 }
 
 // Read starts reading e, which was parsed from in. names gives the keys that positional arguments stand for.
 func Read(in string, e Expr, names ...string) *Reader {
-	r := &Reader{in: in, e: e, names: names, used: make([]bool, len(e.Args))}
+	r := &Reader{in: in, e: e, names: slices.Clone(names), used: make([]bool, len(e.Args))}
 	r.e.Args = slices.Clone(e.Args)
 	takes := cmp.Or(strings.Join(names, ", "), "none by position")
 	for i := range r.e.Args {
@@ -200,6 +200,9 @@ func (r *Reader) index(key string) int {
 
 // Expr takes the argument as it was parsed.
 func (r *Reader) Expr(key string) (Expr, bool) {
+	if !slices.Contains(r.names, key) {
+		r.names = append(r.names, key)
+	}
 	i := r.index(key)
 	if i < 0 {
 		return Expr{}, false
@@ -272,11 +275,10 @@ func (r *Reader) Probability(key string, def float64) float64 {
 }
 
 // Err is the first mistake; arguments nobody asked for are one.
-func (r *Reader) Err(known ...string) error {
+func (r *Reader) Err() error {
 	for i, a := range r.e.Args {
 		if !r.used[i] {
-			r.fail(a.Pos, "%s does not take %s; it takes %s", r.e.Name, a.Key,
-				strings.Join(append(slices.Clone(r.names), known...), ", "))
+			r.fail(a.Pos, "%s does not take %s; it takes %s", r.e.Name, a.Key, strings.Join(r.names, ", "))
 		}
 	}
 	return r.err

@@ -80,7 +80,7 @@ func TestErrorsNamePlaceAndRemedy(t *testing.T) {
 		r.Probability("p", 0)
 		r.Int("n", 1, 0)
 		r.Float("x", 0)
-		if err := r.Err("p", "n", "x"); err == nil || !strings.Contains(err.Error(), want) {
+		if err := r.Err(); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %q", in, err, want)
 		}
 	}

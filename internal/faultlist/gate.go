@@ -2,6 +2,7 @@ package faultlist
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -189,23 +190,16 @@ func (c *conn) Close() error {
 	return c.Conn.Close()
 }
 
-// SetLinger lets Reset through.
-func (c *conn) SetLinger(seconds int) error {
-	if t, ok := c.Conn.(lingerer); ok {
-		return t.SetLinger(seconds)
-	}
-	return nil
-}
-
-// lingerer is a connection over TCP.
-type lingerer interface{ SetLinger(seconds int) error }
-
 // Reset closes a connection, also one over TLS, so that the peer sees a reset where the network knows one.
 func Reset(c net.Conn) {
-	if t, ok := c.(interface{ NetConn() net.Conn }); ok { // TLS
+	if t, ok := c.(*tls.Conn); ok {
 		c = t.NetConn()
 	}
-	if t, ok := c.(lingerer); ok {
+	socket := c
+	if admitted, ok := c.(*conn); ok {
+		socket = admitted.Conn
+	}
+	if t, ok := socket.(*net.TCPConn); ok {
 		_ = t.SetLinger(0)
 	}
 	_ = c.Close()

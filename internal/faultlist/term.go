@@ -86,10 +86,7 @@ func (g Grammar) term(part string) (*Term, error) {
 	return t, nil
 }
 
-// CommonArgs are the arguments that Common reads.
-var CommonArgs = []string{"from", "for", "every", "max", "name"}
-
-// Common reads the arguments that all faults take.
+// Common reads the arguments that all faults take, after those of the effect.
 func (t *Term) Common() Fault {
 	f := Fault{Text: t.Text, Probability: t.Probability, Window: readWindow(t.Args), Max: t.Args.Int("max", 0, 0),
 		Name: t.Args.Text("name", t.Name())}

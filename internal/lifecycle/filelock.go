@@ -23,27 +23,16 @@ func LockFile(ctx context.Context, path string, waiting func()) (release func(),
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return nil, fmt.Errorf("create the directory of the lock: %w", err)
 	}
-	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
-	if err != nil {
-		return nil, fmt.Errorf("open the lock: %w", err)
-	}
-	tick := time.NewTicker(poll)
-	defer tick.Stop()
 	for first := true; ; first = false {
-		err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
-		if err == nil {
-			return func() { _ = f.Close() }, nil // closing gives up the lock
-		}
-		if !errors.Is(err, syscall.EWOULDBLOCK) && !errors.Is(err, syscall.EINTR) {
-			return nil, errors.Join(fmt.Errorf("lock %s: %w", path, err), f.Close())
+		release, err := lock(path, os.O_CREATE|os.O_RDWR)
+		if !errors.Is(err, ErrLockHeld) {
+			return release, err
 		}
 		if first && waiting != nil {
 			waiting()
 		}
-		select {
-		case <-ctx.Done():
-			return nil, errors.Join(fmt.Errorf("wait for the lock %s: %w", path, context.Cause(ctx)), f.Close())
-		case <-tick.C:
+		if err := Pause(ctx, poll); err != nil {
+			return nil, fmt.Errorf("wait for the lock %s: %w", path, err)
 		}
 	}
 }
@@ -53,16 +42,19 @@ var ErrLockHeld = errors.New("in use by another process")
 
 // LockDir takes the exclusive lock of an existing directory, without a file in it, and
 // returns the function that gives it up. It does not wait: see ErrLockHeld.
-func LockDir(dir string) (release func(), err error) {
-	f, err := os.Open(dir)
+func LockDir(dir string) (release func(), err error) { return lock(dir, os.O_RDONLY) }
+
+func lock(path string, mode int) (release func(), err error) {
+	f, err := os.OpenFile(path, mode, 0o600)
 	if err != nil {
-		return nil, fmt.Errorf("open the directory to lock: %w", err)
+		return nil, fmt.Errorf("open what is to be locked: %w", err)
 	}
-	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
-		if errors.Is(err, syscall.EWOULDBLOCK) {
-			err = ErrLockHeld
-		}
-		return nil, errors.Join(fmt.Errorf("lock %s: %w", dir, err), f.Close())
+	err = syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
+	switch {
+	case err == nil:
+		return func() { _ = f.Close() }, nil // closing gives up the lock
+	case errors.Is(err, syscall.EWOULDBLOCK) || errors.Is(err, syscall.EINTR):
+		err = ErrLockHeld
 	}
-	return func() { _ = f.Close() }, nil // closing gives up the lock
+	return nil, errors.Join(fmt.Errorf("lock %s: %w", path, err), f.Close())
 }

@@ -6,6 +6,8 @@ import (
 	"errors"
 	"net"
 	"net/http"
+	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -24,9 +26,9 @@ func Serve(ctx context.Context, s *http.Server, l net.Listener, grace time.Durat
 	s.ReadHeaderTimeout = cmp.Or(s.ReadHeaderTimeout, headerTimeout)
 	s.IdleTimeout = cmp.Or(s.IdleTimeout, idleTimeout)
 	s.MaxHeaderBytes = cmp.Or(s.MaxHeaderBytes, maxHeader)
-	var fresh Fresh
-	s.ConnState = fresh.Track
-	s.RegisterOnShutdown(fresh.Close)
+	var young fresh
+	s.ConnState = young.track
+	s.RegisterOnShutdown(young.close)
 	failed := make(chan error, 1) // one send, by Serve
 	go func() { failed <- s.Serve(l) }()
 	select {
@@ -43,4 +45,31 @@ func Serve(ctx context.Context, s *http.Server, l net.Listener, grace time.Durat
 		return err
 	}
 	return nil
+}
+
+// fresh holds a server's connections on which no request has begun: net/http would let them delay its Shutdown by 5 s.
+type fresh struct {
+	conns  sync.Map // net.Conn → struct{}
+	closed atomic.Bool
+}
+
+func (f *fresh) track(c net.Conn, state http.ConnState) {
+	switch state {
+	case http.StateNew:
+		f.conns.Store(c, struct{}{})
+		if f.closed.Load() { // accepted just before the listener was closed
+			_ = c.Close()
+		}
+	case http.StateActive, http.StateClosed:
+		f.conns.Delete(c)
+	}
+}
+
+// close closes them, and those that are still to come.
+func (f *fresh) close() {
+	f.closed.Store(true)
+	f.conns.Range(func(c, _ any) bool {
+		_ = c.(net.Conn).Close()
+		return true
+	})
 }

@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/klauspost/compress/zstd"
+
+	"github.com/watchbench/watchbench/internal/lifecycle"
 )
 
 const (
@@ -94,22 +96,16 @@ func (w *Writer[R]) Append(r R) {
 // Run writes what Append collects until ctx ends. Without it the Writer works too, but Append pauses for the disk now
 // and then.
 func (w *Writer[R]) Run(ctx context.Context) error {
-	tick := time.NewTicker(flushEvery)
-	defer tick.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-tick.C:
-			w.out.Lock()
-			w.flush()
-			err := w.err
-			w.out.Unlock()
-			if err != nil {
-				return err
-			}
+	for lifecycle.Pause(ctx, flushEvery) == nil {
+		w.out.Lock()
+		w.flush()
+		err := w.err
+		w.out.Unlock()
+		if err != nil {
+			return err
 		}
 	}
+	return nil
 }
 
 // Flush writes what was appended so far, so that a reader finds it should the program end.

@@ -5,6 +5,7 @@
 package pack
 
 import (
+	"bytes"
 	"fmt"
 	"sync"
 
@@ -83,9 +84,9 @@ func (p *Packer) Pack(write func(dst []byte) []byte) (Text, []byte) {
 	var t Text
 	var plain []byte
 	if len(packed) < len(p.raw) {
-		t = Text{snug(packed), p.dict}
+		t = Text{bytes.Clone(packed), p.dict}
 	} else {
-		plain = snug(p.raw)
+		plain = bytes.Clone(p.raw)
 	}
 	p.learn(len(packed))
 	if cap(p.raw) > keepScratch {
@@ -109,10 +110,4 @@ func (p *Packer) learn(packed int) {
 		p.dict = dict
 	}
 	p.sample, p.since, p.every = nil, 0, max(dictEvery, 2*p.every)
-}
-
-func snug(b []byte) []byte {
-	out := make([]byte, len(b))
-	copy(out, b)
-	return out
 }

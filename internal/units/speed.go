@@ -1,6 +1,7 @@
 package units
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"strconv"
@@ -58,12 +59,7 @@ func (s Speed) String() string {
 	return strconv.FormatFloat(s.factor(), 'g', -1, 64) + "x"
 }
 
-func (s Speed) factor() float64 {
-	if s == 0 {
-		return 1
-	}
-	return float64(s)
-}
+func (s Speed) factor() float64 { return float64(cmp.Or(s, 1)) }
 
 // Limited reports whether there is a time for everything.
 func (s Speed) Limited() bool { return s != Unlimited }

@@ -115,10 +115,11 @@ func Parse(text string) ([]Spec, error) {
 }
 
 func read(t *faultlist.Term) (Spec, error) {
-	s := Spec{Fault: t.Common()}
-	own := s.effect(t)
+	var s Spec
+	s.effect(t)
 	s.filters(t.Args)
-	if err := t.Args.Err(slices.Concat(own, []string{"kind", "verb"}, faultlist.CommonArgs)...); err != nil {
+	s.Fault = t.Common()
+	if err := t.Args.Err(); err != nil {
 		return s, err
 	}
 	if s.Refuses = s.Effect == Refuse; s.Refuses {
@@ -137,8 +138,8 @@ var grammar = faultlist.Grammar{
 	Example: "410(mid):5%",
 }
 
-// effect reads the effect and its own arguments, whose names it returns for error messages.
-func (s *Spec) effect(t *faultlist.Term) (own []string) {
+// effect reads the effect and its own arguments.
+func (s *Spec) effect(t *faultlist.Term) {
 	r := t.Args
 	s.Effect = Effect(t.Call.Name)
 	switch s.Effect {
@@ -166,28 +167,24 @@ func (s *Spec) effect(t *faultlist.Term) (own []string) {
 	case Refuse, "gone":
 		s.Effect = Refuse
 	default:
-		own = s.status(t)
+		s.status(t)
 	}
-	return own
 }
 
-func (s *Spec) status(t *faultlist.Term) (own []string) {
-	r := t.Args
+func (s *Spec) status(t *faultlist.Term) {
 	s.Effect = Status
-	s.Status, s.RetryAfter = t.Status()
-	switch at := r.Text("at", ""); {
-	case at == "" || s.Status != 410:
-	case at == "start":
+	if s.Status, s.RetryAfter = t.Status(); s.Status != 410 {
+		return
+	}
+	switch at := t.Args.Text("at", ""); at {
+	case "":
+	case "start":
 		s.Effect = StartGone
-	case at == "mid":
+	case "mid":
 		s.Effect = MidGone
 	default:
-		r.Fail("at", "at=%s: want start or mid, or none for any request", at)
+		t.Args.Fail("at", "at=%s: want start or mid, or none for any request", at)
 	}
-	if s.Effect == Status {
-		own = []string{"retry-after"}
-	}
-	return own
 }
 
 func (s *Spec) filters(r *expr.Reader) {

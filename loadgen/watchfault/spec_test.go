@@ -60,7 +60,7 @@ func TestBadFaults(t *testing.T) {
 		"explode":                          "want a status from 400 to 599",
 		"lost(bookmark)":                   "want added, modified or deleted",
 		"lots(deleted)":                    "unknown fault lots; did you mean lost?",
-		"lost(deleted,kinds=pods)":         "lost does not take kinds; it takes type, kind, verb",
+		"lost(deleted,kinds=pods)":         "lost does not take kinds; it takes type, verb, kind",
 		"302":                              "want a status from 400 to 599",
 		"0503":                             "want a status",
 		"410:start":                        "not a probability",

@@ -2,6 +2,7 @@ package check
 
 import (
 	"bufio"
+	"encoding/json"
 	"flag"
 	"fmt"
 	"os"
@@ -44,7 +45,6 @@ func writeRun(tb testing.TB, dir string, n int) {
 	ops, err := oplog.Create(filepath.Join(dir, history.FileOps))
 	must(err)
 	last := make([]uint64, objects) // versions; 0 where the object was deleted
-	var line []byte
 	seq, rv := uint64(0), uint64(1000)
 	const lanes = 64 // objects in the works at a time
 	for first := 0; first < objects; first += lanes {
@@ -72,9 +72,7 @@ func writeRun(tb testing.TB, dir string, n int) {
 					e.Method, e.Effect, e.ResourceVersion, e.Bytes = "DELETE", ledger.EffectDeleted, rv-uint64(count), 0
 					r.Type = oplog.TypeDelete
 				}
-				line = e.AppendJSON(line[:0])
-				_, err := out.Write(line)
-				must(err)
+				must(json.NewEncoder(out).Encode(e))
 				ops.Append(r)
 				if step == perObject-1 && !deleted {
 					last[o] = rv

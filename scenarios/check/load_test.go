@@ -43,11 +43,9 @@ func save(t testing.TB, dir string, h *History, ops []oplog.Record, entries []le
 		w.Append(r)
 	}
 	must(w.Close())
-	var b []byte
-	for i := range entries {
-		b = entries[i].AppendJSON(b)
-	}
-	must(os.WriteFile(filepath.Join(dir, strings.TrimSuffix(history.FileLedger, ".zst")), b, 0o644))
+	var b bytes.Buffer
+	must(ledger.Write(&b, slices.Values(entries)))
+	must(os.WriteFile(filepath.Join(dir, strings.TrimSuffix(history.FileLedger, ".zst")), b.Bytes(), 0o644))
 	must(history.SaveState(dir, func(yield func(history.StateRecord) bool) {
 		for r, err := range h.State {
 			must(err)
@@ -203,16 +201,16 @@ func newRand(seed uint64) *rand.Rand { return rand.New(rand.NewPCG(seed, 2)) }
 // FuzzJudge feeds whole folders: bad evidence gives an error, never a panic.
 func FuzzJudge(f *testing.F) {
 	w := simulate(1, 2, 6)
-	var lines []byte
+	var lines bytes.Buffer
 	h := w.history()
-	for i := range w.entries {
-		lines = w.entries[i].AppendJSON(lines)
+	if err := ledger.Write(&lines, slices.Values(w.entries)); err != nil {
+		f.Fatal(err)
 	}
 	meta, err := json.Marshal(h.Meta)
 	if err != nil {
 		f.Fatal(err)
 	}
-	f.Add(meta, lines, []byte(`{"side":"storage","kind":"Pod","name":"p0","digest":"d","bytes":1}`), []byte(`{"time":1,"what":"tamper-edit","kind":"Pod","name":"p0"}`))
+	f.Add(meta, lines.Bytes(), []byte(`{"side":"storage","kind":"Pod","name":"p0","digest":"d","bytes":1}`), []byte(`{"time":1,"what":"tamper-edit","kind":"Pod","name":"p0"}`))
 	f.Add([]byte(`{"rules":{"kinds":["Pod"]},"canaries":["longenough"],"counters":{"total":{}}}`), []byte{}, []byte{}, []byte(`{"time":1,"what":"started"}`))
 	f.Fuzz(func(t *testing.T, meta, led, state, marks []byte) {
 		dir := t.TempDir()

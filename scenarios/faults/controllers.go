@@ -20,6 +20,7 @@ import (
 
 	"github.com/watchbench/watchbench/internal/cluster"
 	"github.com/watchbench/watchbench/internal/cluster/owned"
+	"github.com/watchbench/watchbench/internal/lifecycle"
 	"github.com/watchbench/watchbench/scenarios/party"
 	"github.com/watchbench/watchbench/scenarios/spec"
 )
@@ -264,10 +265,8 @@ func (a *app) crash(ctx context.Context, _ Cell, e spec.Event) (Done, error) {
 	if err := mark("true"); err != nil {
 		return Done{}, err
 	}
-	select {
-	case <-ctx.Done():
-		return Done{}, context.Cause(ctx)
-	case <-time.After(e.For.Std()):
+	if err := lifecycle.Pause(ctx, e.For.Std()); err != nil {
+		return Done{}, err
 	}
 	if err := until(ctx, "the crashes", a.uncrashed); err != nil {
 		return Done{}, err

@@ -326,15 +326,6 @@ func Lease(run string) string { return "watchbench-" + run }
 // leasesPath is the place of all Leases in the API.
 const leasesPath = "/apis/coordination.k8s.io/v1/namespaces/" + party.LeaseNamespace + "/leases"
 
-// LeasePath is the path of a cell's Lease, with shards that of the first.
-func LeasePath(c Cell) string {
-	path := leasesPath + "/" + Lease(c.Run())
-	if c.Scenario().Watcher.Divided() {
-		path += "-0"
-	}
-	return path
-}
-
 // removeLeases deletes the Leases that replicas leave behind.
 func removeLeases(ctx context.Context, c Cell) error {
 	if !c.Scenario().Watcher.LeaderElection || c.API() == nil {

@@ -1,6 +1,7 @@
 package faults
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net/http"
@@ -44,30 +45,19 @@ func restoredCluster() Family {
 }
 
 func validateRestore(t *spec.Timeline, e spec.Event) error {
-	if t.Fault != nil {
-		for i, col := range t.Fault.Assert {
-			if !slices.Contains([]string{"C", "L", "T", "X"}, col) {
-				return spec.BadFault(fmt.Sprintf("assert[%d]", i), "assert C, L, T and X, and measure what else is to be shown",
-					"the column %s is not judged across %s, with which versions and uids go back", col, restoreCluster)
-			}
-		}
-	}
 	of := func(what string) []spec.Event {
 		return slices.DeleteFunc(slices.Clone(t.Events), func(e spec.Event) bool { return e.What != what })
 	}
 	saved, back := of(backupCluster), of(restoreCluster)
-	for _, err := range []error{
+	return cmp.Or(
+		t.OnlyAsserts([]string{"C", "L", "T", "X"},
+			"is not judged across "+restoreCluster+", with which versions and uids go back"),
 		t.Need(t.Simulated() || t.Cluster.Provider == "embedded", e.What+" needs a cluster that watchbench starts",
 			"use the provider embedded or replay"),
 		t.Need(len(saved) == 1 && len(back) == 1 && saved[0].At.From < back[0].At.From,
 			backupCluster+" and "+restoreCluster+" belong together", "write each once, the backup first"),
 		needsWatcher(t, e),
-	} {
-		if err != nil {
-			return err
-		}
-	}
-	return nil
+	)
 }
 
 // restoreRules: storage takes back what the restore undid.

@@ -1,6 +1,7 @@
 package faults
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net"
@@ -21,9 +22,6 @@ import (
 // killStorage kills storage, which comes back with what it held before, and waits until it has caught up.
 const killStorage = "kill-storage"
 
-// minKeys is how many objects an event must have concerned to prove anything.
-const minKeys = matrix.MinKeys
-
 func killedStorage() Family {
 	return Family{Rules: storageRules, Failpoints: []Failpoint{
 		{Name: killStorage, Takes: []string{"for"}, Available: validateKill, Inject: injectKill},
@@ -36,28 +34,17 @@ func validateKill(t *spec.Timeline, e spec.Event) error {
 		return t.Bad("for", "write for example for: 2s: storage loses the writes of that time", "%s is too short",
 			e.For)
 	}
-	if t.Fault != nil {
-		for i, col := range t.Fault.Assert {
-			if col != "C" && col != "T" && col != "X" {
-				return spec.BadFault(fmt.Sprintf("assert[%d]", i), "assert C, T and X, and measure what else is to be shown",
-					"the column %s is judged by a ledger of a storage that forgets nothing, and kill-storage makes it forget", col)
-			}
-		}
-	}
 	sync := t.Watcher.Synchronizer
-	for _, err := range []error{
+	return cmp.Or(
+		t.OnlyAsserts([]string{"C", "T", "X"},
+			"is judged by a ledger of a storage that forgets nothing, and kill-storage makes it forget"),
 		needsWatcher(t, e),
 		t.Need(!sync.Disabled && sync.Period > 0, "kill-storage without a synchronizer whose round is known: nobody else "+
 			"finds what storage forgot", "set watcher.synchronizer.period: 3s"),
 		t.Need(len(t.Storage.Faults) == 0, "kill-storage with storage.faults, which would not outlive it",
 			"leave storage.faults out"),
 		t.Need(t.Storage.Instances == 1, "kill-storage with several instances", "set storage.instances: 1"),
-	} {
-		if err != nil {
-			return err
-		}
-	}
-	return nil
+	)
 }
 
 // setback is a storage that was killed and came back without what it had acknowledged since a snapshot.
@@ -109,19 +96,19 @@ func storageRules(c *matrix.Case) ([]matrix.Rule, error) {
 	}
 	var rules []matrix.Rule
 	for _, b := range all {
-		lost := newLosses(b)
+		lost := losses{setback: b, lost: map[write]uint64{}, again: map[write]bool{}}
 		rules = append(rules, matrix.Rule{
 			First:   true,
 			Request: lost.see,
 			Facts: func(matrix.Seen) []result.Fact {
 				n := len(lost.again)
 				return []result.Fact{b.Return.Fact("catch-up after storage came back", c.Recovery()),
-					matrix.Fact("C", "acknowledged rows that were written again", "rows", float64(n), n >= minKeys)}
+					matrix.Fact("C", "acknowledged rows that were written again", "rows", float64(n), n >= matrix.MinKeys)}
 			},
 			Vacuous: func(matrix.Seen) []string {
-				if n := len(lost.again); n < minKeys {
+				if n := len(lost.again); n < matrix.MinKeys {
 					return []string{fmt.Sprintf("%d rows that storage had acknowledged and lost were written again; at least %d are "+
-						"needed", n, minKeys)}
+						"needed", n, matrix.MinKeys)}
 				}
 				return nil
 			},
@@ -141,10 +128,6 @@ type losses struct {
 }
 
 type write struct{ method, kind, namespace, name, uid string }
-
-func newLosses(b setback) *losses {
-	return &losses{setback: b, lost: map[write]uint64{}, again: map[write]bool{}}
-}
 
 func (l *losses) see(e *ledger.Entry) {
 	w := write{e.Method, e.Kind, e.Namespace, e.Name, e.UID}
@@ -184,10 +167,7 @@ func certificates() Family {
 	f := &certFiles{}
 	return Family{Arrange: f.arrange, Rules: f.rules, Failpoints: []Failpoint{
 		{Name: rotateCA, Inject: f.rotate, Available: func(t *spec.Timeline, e spec.Event) error {
-			if err := needsWatcher(t, e); err != nil {
-				return err
-			}
-			return t.Need(t.Storage.TLS != "", "rotate-ca without TLS", "set storage.tls: valid")
+			return cmp.Or(needsWatcher(t, e), t.Need(t.Storage.TLS != "", "rotate-ca without TLS", "set storage.tls: valid"))
 		}},
 	}}
 }

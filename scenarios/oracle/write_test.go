@@ -19,7 +19,7 @@ func saveLedger(t *testing.T, dir string, entries []ledger.Entry) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, err = ledger.WriteZstd(f, slices.Values(entries))
+	err = ledger.WriteZstd(f, slices.Values(entries))
 	info, serr := f.Stat()
 	if err := errors.Join(err, serr, f.Close()); err != nil {
 		t.Fatal(err)

@@ -222,7 +222,7 @@ func (m *Storage) SaveLedger(ctx context.Context, path string) error {
 	if err != nil {
 		return fmt.Errorf("save the ledger: %w", err)
 	}
-	_, err = ledger.WriteZstd(f, m.allLives(&failed))
+	err = ledger.WriteZstd(f, m.allLives(&failed))
 	if err = errors.Join(err, failed, f.Close()); err != nil {
 		return fmt.Errorf("save the ledger: %w", err)
 	}

@@ -240,7 +240,11 @@ const microTime = "2006-01-02T15:04:05.000000Z07:00"
 
 // patchLease changes the Lease and returns when the former holder's last renewal has expired for certain.
 func patchLease(ctx context.Context, c faults.Cell, change map[string]any) (expires int64, err error) {
-	data, err := c.API().Send(ctx, http.MethodPatch, faults.LeasePath(c), map[string]any{"spec": change})
+	path := "/apis/coordination.k8s.io/v1/namespaces/" + party.LeaseNamespace + "/leases/" + faults.Lease(c.Run())
+	if c.Scenario().Watcher.Divided() {
+		path += "-0" // the first shard's
+	}
+	data, err := c.API().Send(ctx, http.MethodPatch, path, map[string]any{"spec": change})
 	if err != nil {
 		return 0, err
 	}

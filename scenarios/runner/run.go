@@ -109,7 +109,7 @@ func New(opts Options) (*Runner, error) {
 	}
 	r := newRunner(opts, started)
 	var err error
-	if r.dir, r.id, err = makeDir(opts.OutDir, r.id); err != nil {
+	if r.dir, r.id, err = MakeDir(opts.OutDir, r.id); err != nil {
 		return nil, err
 	}
 	if err := r.lock(); err != nil {
@@ -220,8 +220,8 @@ func (r *Runner) close(ctx context.Context) error {
 	return r.save()
 }
 
-// makeDir makes the run's folder. Two runs of one second get different ones.
-func makeDir(out, id string) (dir, unique string, err error) {
+// MakeDir makes a run's folder below out. Two runs of one second get different ones.
+func MakeDir(out, id string) (dir, unique string, err error) {
 	if err := os.MkdirAll(out, 0o755); err != nil {
 		return "", "", &badinput.Error{What: fmt.Sprintf("make a folder for the run in %s: %v", out, err),
 			Remedy: "name a folder that can be written"}

@@ -115,11 +115,11 @@ func TestExpectKnowsTheSpeed(t *testing.T) {
 
 func TestMakeDir(t *testing.T) {
 	out := t.TempDir()
-	_, a, err := makeDir(out, "x")
+	_, a, err := MakeDir(out, "x")
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, b, err := makeDir(out, "x")
+	_, b, err := MakeDir(out, "x")
 	if err != nil || a != "x" || b != "x-2" {
 		t.Errorf("%s, %s: %v", a, b, err)
 	}
@@ -127,7 +127,7 @@ func TestMakeDir(t *testing.T) {
 	if err := os.WriteFile(file, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, _, err := makeDir(file, "x"); err == nil || !IsInput(err) || !strings.Contains(err.Error(), "for the run in "+file) {
+	if _, _, err := MakeDir(file, "x"); err == nil || !IsInput(err) || !strings.Contains(err.Error(), "for the run in "+file) {
 		t.Errorf("a file for a folder: %v", err)
 	}
 }

@@ -1,6 +1,7 @@
 package spec
 
 import (
+	"cmp"
 	"fmt"
 	"math/rand/v2"
 	"reflect"
@@ -11,6 +12,7 @@ import (
 	"github.com/invopop/jsonschema"
 
 	"github.com/watchbench/watchbench/internal/strictyaml"
+	"github.com/watchbench/watchbench/internal/units"
 )
 
 // MaxEvents bounds a timeline.
@@ -78,9 +80,18 @@ func (t *Timeline) Need(holds bool, problem, remedy string) error {
 	return t.Bad("what", remedy, "%s", problem)
 }
 
-// BadFault is a problem with a field of the scenario's section fault.
-func BadFault(field, remedy, format string, args ...any) error {
-	return bad("fault."+field, remedy, format, args...)
+// OnlyAsserts refuses a fault that asserts other columns; why says what is wrong with those.
+func (t *Timeline) OnlyAsserts(columns []string, why string) error {
+	if t.Fault == nil {
+		return nil
+	}
+	for i, c := range t.Fault.Assert {
+		if !slices.Contains(columns, c) {
+			return bad(fmt.Sprintf("fault.assert[%d]", i),
+				"assert "+units.List(columns)+", and measure what else is to be shown", "the column %s %s", c, why)
+		}
+	}
+	return nil
 }
 
 // validateEvents follows the timeline with the kinds that this program knows.
@@ -110,10 +121,7 @@ func (s *Scenario) validateEvents(kinds []EventKind) error {
 	if !t.Runs {
 		return bad("events", "end with start: what is judged is where storage ends", "no watcher runs after the last event")
 	}
-	if err := s.validateRepairs(t.Repairs); err != nil {
-		return err
-	}
-	return s.validateSecrecy(t.Secrets)
+	return cmp.Or(s.validateRepairs(t.Repairs), s.validateSecrecy(t.Secrets))
 }
 
 func namesOf(kinds []EventKind) []string {

@@ -238,11 +238,10 @@ func (s Storage) FaultSpecs() []behavior.FaultSpec {
 // JSONSchemaExtend lists the columns.
 func (Fault) JSONSchemaExtend(s *jsonschema.Schema) {
 	for _, name := range []string{"assert", "measure", "legacy"} {
-		if p, ok := s.Properties.Get(name); ok && p.Items != nil {
-			for _, c := range Columns {
-				p.Items.Enum = append(p.Items.Enum, c)
-			}
-			p.UniqueItems = true
+		p, _ := s.Properties.Get(name)
+		p.UniqueItems = true
+		for _, c := range Columns {
+			p.Items.Enum = append(p.Items.Enum, c)
 		}
 	}
 }

@@ -28,14 +28,8 @@ func validCapacity(c Capacity) error {
 	return nil
 }
 
-// MeanLatency is the configured mean time to answer a write of the kind; 0 when the text cannot be read.
-func (s Storage) MeanLatency(kind string) time.Duration {
-	m, err := behavior.ParseModel(s.Latency, 1)
-	if err != nil {
-		return 0
-	}
-	return m.Mean("PUT", kind)
-}
+// MeanLatency is the mean of LatencyFigures.
+func (s Storage) MeanLatency(kind string) time.Duration { return s.LatencyFigures(kind).Mean }
 
 // LatencyFigures are median, mean and 99th percentile of the configured time to answer a write of the kind; 0 when the
 // text cannot be read.

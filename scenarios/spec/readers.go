@@ -1,8 +1,6 @@
 package spec
 
-import (
-	"cmp"
-)
+import "cmp"
 
 // Where readers read from.
 const (

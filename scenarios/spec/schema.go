@@ -15,17 +15,16 @@ const SchemaID = "https://watchbench.dev/schemas/scenario-v1.json"
 func (format Format) Schema() ([]byte, error) {
 	r := &jsonschema.Reflector{ExpandedStruct: true, RequiredFromJSONSchemaTags: true}
 	s := r.Reflect(&Scenario{})
-	if what, ok := s.Definitions["Event"].Properties.Get("what"); ok {
-		for _, name := range namesOf(format.kinds()) {
-			what.Enum = append(what.Enum, name)
-		}
+	what, _ := s.Definitions["Event"].Properties.Get("what")
+	for _, name := range namesOf(format.kinds()) {
+		what.Enum = append(what.Enum, name)
 	}
 	s.ID = SchemaID
 	s.Title = "watchbench scenario"
-	value := &jsonschema.Schema{Type: "array", MinItems: ptr(uint64(1)), UniqueItems: true,
+	value := &jsonschema.Schema{Type: "array", MinItems: new(uint64(1)), UniqueItems: true,
 		Items: &jsonschema.Schema{OneOf: []*jsonschema.Schema{{Type: "string"}, {Type: "number"}, {Type: "boolean"}}}}
-	named := &jsonschema.Schema{Type: "object", MinProperties: ptr(uint64(1)),
-		AdditionalProperties: &jsonschema.Schema{OneOf: []*jsonschema.Schema{{Type: "object", MinProperties: ptr(uint64(1))},
+	named := &jsonschema.Schema{Type: "object", MinProperties: new(uint64(1)),
+		AdditionalProperties: &jsonschema.Schema{OneOf: []*jsonschema.Schema{{Type: "object", MinProperties: new(uint64(1))},
 			{Type: "array"}}}}
 	s.Properties.Set("matrix", &jsonschema.Schema{
 		Type: "object",
@@ -43,5 +42,3 @@ func (format Format) Schema() ([]byte, error) {
 	}
 	return append(data, '\n'), nil
 }
-
-func ptr[T any](v T) *T { return &v }

@@ -44,9 +44,8 @@ func ParseCapacity(text string) (Capacity, error) {
 			r.Fail("rate", "rate=%s: %v", s, err)
 		}
 	}
-	if err := r.Err("inflight", "rate", "queue"); err != nil {
-		var ee *expr.Error
-		if errors.As(err, &ee) {
+	if err := r.Err(); err != nil {
+		if ee, ok := errors.AsType[*expr.Error](err); ok {
 			return c, fmt.Errorf("capacity %q: %s", text, ee.Msg)
 		}
 		return c, err

@@ -1,10 +1,8 @@
 package behavior
 
 import (
-	"errors"
 	"fmt"
 	"path"
-	"slices"
 	"strconv"
 	"time"
 
@@ -60,10 +58,11 @@ func ParseFaults(text string) ([]FaultSpec, error) {
 }
 
 func readFault(t *faultlist.Term) (FaultSpec, error) {
-	s := FaultSpec{Fault: t.Common(), Keys: 1, Bytes: -1, Instance: -1}
+	s := FaultSpec{Bytes: -1}
 	s.effect(t)
 	s.filters(t.Args)
-	if err := t.Args.Err(s.known()...); err != nil {
+	s.Fault = t.Common()
+	if err := t.Args.Err(); err != nil {
 		return s, err
 	}
 	if s.Refuses = s.Effect == Refuse; s.Refuses {
@@ -112,15 +111,6 @@ func (s *FaultSpec) effect(t *faultlist.Term) {
 	}
 }
 
-// known names the arguments of the effect, for error messages.
-func (s *FaultSpec) known() []string {
-	own := map[Effect][]string{
-		Status: {"retry-after", "apply"}, Reset: {"apply"}, BlackHole: {"apply"}, Late: {"answer"},
-		Truncate: {"bytes"}, HTML: {"status", "apply"}, Interim: {"times", "status"},
-	}[s.Effect]
-	return slices.Concat(own, []string{"method", "kind", "key", "keys", "instance"}, faultlist.CommonArgs)
-}
-
 func (s *FaultSpec) answer(r *expr.Reader) {
 	switch v := r.Text("answer", "none"); v {
 	case "none":
@@ -160,15 +150,12 @@ func (s *FaultSpec) filtered() bool {
 	return len(s.Match.Methods)+len(s.Match.Kinds) > 0 || s.Key != "" || s.Keys != 1 || s.Instance >= 0
 }
 
-// ErrNoFault is returned when faults are to be added and there is none.
-var ErrNoFault = errors.New("no fault given; want for example 503:1%,stall(5s):0.1%")
-
 // Cut is how many bytes of a body of that length a Truncate lets through.
 func (s *FaultSpec) Cut(length int) int {
 	if s.Bytes < 0 {
 		return length / 2
 	}
-	return s.Bytes
+	return min(s.Bytes, length)
 }
 
 // Page is the body that a proxy in front of a server sends with that status.

@@ -15,7 +15,7 @@ type Figures struct{ P50, Mean, P99 time.Duration }
 // Figures returns the figures of such a request; all 0 where no rule matches.
 func (m *Model) Figures(method, kind string) Figures {
 	if s := first(m.rules, method, kind); s != nil {
-		return figures(s.Latency)
+		return Figures{quantile(s.Latency, 0.50), s.Mean(), quantile(s.Latency, 0.99)}
 	}
 	return Figures{}
 }
@@ -40,8 +40,6 @@ func (m *Model) Deviation(method, kind string) time.Duration {
 	}
 	return time.Duration(squares)
 }
-
-func figures(d dist.Latency) Figures { return Figures{quantile(d, 0.50), d.Mean(), quantile(d, 0.99)} }
 
 // quantile is the shortest time that a share q of the draws do not exceed.
 func quantile(d dist.Latency, q float64) time.Duration {

@@ -1,6 +1,7 @@
 package behavior
 
 import (
+	"container/heap"
 	"sync"
 	"time"
 
@@ -23,7 +24,7 @@ type station struct {
 	places  int
 	queue   int
 	limiter *rate.Limiter
-	leaving []int64 // a min-heap: when the last request of each place leaves; as long as places were used
+	leaving times   // when the last request of each place leaves; as long as places were used
 	turns   []int64 // when those that wait enter service, ascending
 }
 
@@ -108,27 +109,19 @@ func (s *station) full() bool { return s.places > 0 && len(s.leaving) >= s.place
 
 // leave notes the end of the request whose turn came last: it has a new place, or that of the one that leaves first.
 func (s *station) leave(end int64) {
-	h := s.leaving
 	if !s.full() {
-		i := len(h)
-		h = append(h, end)
-		for ; i > 0 && h[(i-1)/2] > end; i = (i - 1) / 2 {
-			h[i] = h[(i-1)/2]
-		}
-		h[i] = end
-		s.leaving = h
+		heap.Push(&s.leaving, end)
 		return
 	}
-	i := 0
-	for c := 1; c < len(h); c = 2*i + 1 {
-		if c+1 < len(h) && h[c+1] < h[c] {
-			c++
-		}
-		if h[c] >= end {
-			break
-		}
-		h[i] = h[c]
-		i = c
-	}
-	h[i] = end
+	s.leaving[0] = end
+	heap.Fix(&s.leaving, 0)
 }
+
+// times are a min-heap.
+type times []int64
+
+func (t times) Len() int           { return len(t) }
+func (t times) Less(i, j int) bool { return t[i] < t[j] }
+func (t times) Swap(i, j int)      { t[i], t[j] = t[j], t[i] }
+func (t *times) Push(x any)        { *t = append(*t, x.(int64)) }
+func (t *times) Pop() any          { panic("a place stays") }

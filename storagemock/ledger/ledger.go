@@ -2,6 +2,7 @@ package ledger
 
 import (
 	"iter"
+	"slices"
 	"strings"
 	"sync"
 )
@@ -63,14 +64,8 @@ func (l *Ledger) text(s string) uint32 { return l.texts.id(s, strings.Clone) }
 
 var effects = [...]string{"", EffectCreated, EffectReplaced, EffectDeleted, EffectNone, EffectRejected}
 
-func effectIndex(effect string) uint8 {
-	for i, e := range effects {
-		if e == effect {
-			return uint8(i)
-		}
-	}
-	return 0
-}
+// effectIndex is 0 for none of them.
+func effectIndex(effect string) uint8 { return uint8(max(0, slices.Index(effects[:], effect))) }
 
 // Append stores e and returns its Seq; the Seq in e is ignored. The order of calls is the order of application.
 func (l *Ledger) Append(e Entry) uint64 {

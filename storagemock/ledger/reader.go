@@ -34,14 +34,11 @@ func Open(path string) (*Reader, error) {
 // Close frees what the reader holds.
 func (r *Reader) Close() error { return r.lines.Close() }
 
-// next returns the next entry, or io.EOF after the last one. Any other error names the line, and is final. Unknown
+// next returns the next entry. An error, which is io.EOF after the last one, names the line, and is final. Unknown
 // fields are refused.
 func (r *Reader) next() (Entry, error) {
 	line, err := r.lines.Next()
-	switch {
-	case errors.Is(err, io.EOF):
-		return Entry{}, io.EOF
-	case err != nil:
+	if err != nil {
 		return Entry{}, r.fail("%w", err)
 	}
 	r.entry = Entry{}

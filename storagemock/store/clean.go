@@ -1,8 +1,6 @@
 package store
 
 import (
-	"cmp"
-	"maps"
 	"slices"
 	"time"
 )
@@ -61,5 +59,3 @@ func (s *Store) purge(before time.Time) {
 		s.dead -= n - len(c.order)
 	}
 }
-
-func sortedKeys[K cmp.Ordered, V any](m map[K]V) []K { return slices.Sorted(maps.Keys(m)) }

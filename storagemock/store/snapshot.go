@@ -1,14 +1,12 @@
 package store
 
 import (
-	"bufio"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"time"
-
-	"github.com/klauspost/compress/zstd"
 
 	"github.com/watchbench/watchbench/internal/bcsapi"
 	"github.com/watchbench/watchbench/internal/ndjson"
@@ -33,21 +31,16 @@ type snapshotLine struct {
 
 // Save writes all live documents to w. Writes to the store wait only while they are listed.
 func (s *Store) Save(w io.Writer) error {
-	z, err := zstd.NewWriter(w, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithEncoderConcurrency(1),
-		zstd.WithEncoderCRC(true))
+	err := ndjson.Encode(w, true, func(enc *json.Encoder) error {
+		err := enc.Encode(snapshotLine{Schema: snapshotSchema})
+		for _, r := range s.All() {
+			l := snapshotLine{Cluster: r.Cluster, Kind: r.Kind, Namespace: r.Namespace, Name: r.Name, Data: r.Data(),
+				Created: r.Created.UnixNano(), Event: r.Event}
+			err = cmp.Or(err, enc.Encode(l))
+		}
+		return err
+	})
 	if err != nil {
-		return fmt.Errorf("starting zstd: %w", err)
-	}
-	buffered := bufio.NewWriterSize(z, 256<<10)
-	enc := json.NewEncoder(buffered)
-	enc.SetEscapeHTML(false)
-	err = enc.Encode(snapshotLine{Schema: snapshotSchema})
-	for _, r := range s.All() {
-		l := snapshotLine{Cluster: r.Cluster, Kind: r.Kind, Namespace: r.Namespace, Name: r.Name, Data: r.Data(),
-			Created: r.Created.UnixNano(), Event: r.Event}
-		err = errors.Join(err, enc.Encode(l))
-	}
-	if err := errors.Join(err, buffered.Flush(), z.Close()); err != nil {
 		return fmt.Errorf("writing the snapshot: %w", err)
 	}
 	return nil

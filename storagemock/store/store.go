@@ -2,6 +2,7 @@ package store
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -307,7 +308,7 @@ func (s *Store) All() []*Record {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	out := make([]*Record, 0, s.live)
-	for _, kind := range sortedKeys(s.colls) {
+	for _, kind := range slices.Sorted(maps.Keys(s.colls)) {
 		for _, sl := range s.colls[kind].order {
 			if sl.rec != nil {
 				out = append(out, sl.rec)

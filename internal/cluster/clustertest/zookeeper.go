@@ -3,7 +3,6 @@ package clustertest
 import (
 	"context"
 	"fmt"
-	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -11,6 +10,8 @@ import (
 	"time"
 
 	"github.com/go-zookeeper/zk"
+
+	"github.com/watchbench/watchbench/internal/cluster"
 )
 
 const (
@@ -29,7 +30,10 @@ func ZooKeeper(t testing.TB) string {
 		t.Skipf("needs ZooKeeper: %s is missing (Debian: apt-get install zookeeper)", jar)
 	}
 	dir := t.TempDir()
-	port := freePort(t)
+	port, err := cluster.FreePort()
+	if err != nil {
+		t.Fatal(err)
+	}
 	cfg := filepath.Join(dir, "zoo.cfg")
 	text := fmt.Sprintf(
 		"tickTime=500\ndataDir=%s\nclientPort=%d\nclientPortAddress=127.0.0.1\nadmin.enableServer=false\nforceSync=no\n", dir,
@@ -50,49 +54,32 @@ func ZooKeeper(t testing.TB) string {
 	}
 	t.Cleanup(func() { cancel(); _ = cmd.Wait(); _ = out.Close() })
 	addr := fmt.Sprintf("127.0.0.1:%d", port)
-	waitServing(t, addr, out.Name())
+	ctx, stop := context.WithTimeout(ctx, startTime)
+	defer stop()
+	for c, events := connect(t, addr); c.State() != zk.StateHasSession; {
+		select {
+		case <-events:
+		case <-ctx.Done():
+			log, _ := os.ReadFile(out.Name())
+			t.Fatalf("ZooKeeper did not serve within %s:\n%s", startTime, log)
+		}
+	}
 	return addr
 }
 
 // ZooKeeperClient is a connection for the test's own writes; it ends with the test.
 func ZooKeeperClient(t testing.TB, addr string) *zk.Conn {
 	t.Helper()
-	c, _, err := zk.Connect([]string{addr}, 5*time.Second, zk.WithLogInfo(false))
+	c, _ := connect(t, addr)
+	return c
+}
+
+func connect(t testing.TB, addr string) (*zk.Conn, <-chan zk.Event) {
+	t.Helper()
+	c, events, err := zk.Connect([]string{addr}, 5*time.Second, zk.WithLogInfo(false))
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(c.Close)
-	return c
-}
-
-func waitServing(t testing.TB, addr, log string) {
-	t.Helper()
-	for deadline := time.Now().Add(startTime); time.Now().Before(deadline); time.Sleep(50 * time.Millisecond) {
-		c, _, err := zk.Connect([]string{addr}, 5*time.Second, zk.WithLogInfo(false), zk.WithLogger(nothing{}))
-		if err != nil {
-			continue
-		}
-		time.Sleep(100 * time.Millisecond)
-		ready := c.State() == zk.StateHasSession
-		c.Close()
-		if ready {
-			return
-		}
-	}
-	b, _ := os.ReadFile(log)
-	t.Fatalf("ZooKeeper did not serve within %s:\n%s", startTime, b)
-}
-
-type nothing struct{}
-
-func (nothing) Printf(string, ...any) {}
-
-func freePort(t testing.TB) int {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = l.Close() }()
-	return l.Addr().(*net.TCPAddr).Port
+	return c, events
 }

@@ -8,13 +8,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/kubernetes"
@@ -108,25 +106,16 @@ func empty(ctx context.Context, cfg *rest.Config, disco discovery.DiscoveryInter
 	}
 	// Jobs are orphaned by default, and would wait for a collector to do it.
 	now, policy := int64(0), metav1.DeletePropagationBackground
-	var errs []error
-	for _, list := range lists {
-		gv, err := schema.ParseGroupVersion(list.GroupVersion)
-		if err != nil {
-			errs = append(errs, err)
-			continue
-		}
-		for _, r := range list.APIResources {
-			if !slices.Contains(r.Verbs, "deletecollection") {
-				continue
-			}
-			err := objects.Resource(gv.WithResource(r.Name)).Namespace(name).
-				DeleteCollection(ctx, metav1.DeleteOptions{GracePeriodSeconds: &now, PropagationPolicy: &policy},
-					metav1.ListOptions{})
-			// Of what we may not delete we made nothing.
-			passes := apierrors.IsNotFound(err) || apierrors.IsMethodNotSupported(err) || apierrors.IsForbidden(err)
-			if err != nil && !passes {
-				errs = append(errs, fmt.Errorf("delete the %s: %w", r.Name, err))
-			}
+	lists = discovery.FilteredBy(discovery.SupportsAllVerbs{Verbs: []string{"deletecollection"}}, lists)
+	resources, err := discovery.GroupVersionResources(lists)
+	errs := []error{err}
+	for r := range resources {
+		err := objects.Resource(r).Namespace(name).DeleteCollection(ctx,
+			metav1.DeleteOptions{GracePeriodSeconds: &now, PropagationPolicy: &policy}, metav1.ListOptions{})
+		// Of what we may not delete we made nothing.
+		passes := apierrors.IsNotFound(err) || apierrors.IsMethodNotSupported(err) || apierrors.IsForbidden(err)
+		if err != nil && !passes {
+			errs = append(errs, fmt.Errorf("delete the %s: %w", r.Resource, err))
 		}
 	}
 	return errors.Join(errs...)

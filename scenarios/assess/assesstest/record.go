@@ -133,7 +133,7 @@ func Cell(t testing.TB, dir, id string, s spec.Scenario, params []spec.Param, de
 	must(t, history.SaveState(dir, slices.Values(states)))
 	f, err := os.Create(filepath.Join(dir, history.FileLedger))
 	must(t, err)
-	_, err = ledger.WriteZstd(f, slices.Values(entries))
+	err = ledger.WriteZstd(f, slices.Values(entries))
 	must(t, err)
 	must(t, f.Close())
 	var samples []history.Sample

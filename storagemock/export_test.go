@@ -1,0 +1,6 @@
+package storagemock
+
+import "github.com/watchbench/watchbench/internal/faultlist"
+
+// Faults returns the active faults.
+func (s *Server) Faults() []faultlist.Info { return s.faults.List() }
