@@ -73,7 +73,8 @@ func TestChurnBadInput(t *testing.T) {
 	}
 }
 
-// TestChurnSignal runs the command in this process and sends it the signal that a user or a runner would.
+// TestChurnSignal runs the command in this process and sends it the signals that a user or a runner would: those during
+// the teardown do not cut it short.
 func TestChurnSignal(t *testing.T) {
 	env := clustertest.Start(t)
 	id := fmt.Sprintf("c%d", time.Now().UnixNano()%1e12)
@@ -86,17 +87,17 @@ func TestChurnSignal(t *testing.T) {
 		_ = outWrite.Close()
 		code <- c
 	}()
-	sent := false
+	sent := 0
 	for s := bufio.NewScanner(outRead); s.Scan(); {
-		if strings.Contains(s.Text(), `"phase":"load"`) && !sent {
-			sent = true
+		if strings.Contains(s.Text(), `"phase":"load"`) && sent == 0 || strings.Contains(s.Text(), `"phase":"teardown"`) {
+			sent++
 			if err := syscall.Kill(os.Getpid(), syscall.SIGTERM); err != nil {
 				t.Fatal(err)
 			}
 		}
 	}
-	if c := <-code; c != terminal.ExitInterrupted || !strings.Contains(errOut.String(), "interrupted") {
-		t.Errorf("exit code %d, %s", c, &errOut)
+	if c := <-code; sent != 2 || c != terminal.ExitInterrupted || !strings.Contains(errOut.String(), "interrupted") {
+		t.Errorf("exit code %d after %d signals, %s", c, sent, &errOut)
 	}
 	left, err := kubernetes.NewForConfigOrDie(env.Config).CoreV1().Namespaces().List(context.Background(),
 		metav1.ListOptions{LabelSelector: "watchbench.dev/run=" + id})
