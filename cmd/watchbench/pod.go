@@ -31,8 +31,6 @@ func podCommand(s streams) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			// A runner that is gone reads nothing more, and its Pods are still to be removed.
-			signal.Ignore(syscall.SIGPIPE)
 			signals := make(chan os.Signal, 8) // a few more than anybody sends
 			signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
 			defer signal.Stop(signals)
