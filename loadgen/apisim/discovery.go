@@ -27,7 +27,6 @@ func (s *Server) discover(w http.ResponseWriter, r *http.Request, parts []string
 	}
 }
 
-// groups describes resources, sorted by their group.
 func groups(all []Resource) (found []kubeapi.Group) {
 	for len(all) > 0 {
 		n := slices.IndexFunc(all, func(r Resource) bool { return r.Group != all[0].Group })

@@ -196,7 +196,6 @@ func writeList(w io.Writer, res Resource, ver string, partial bool, meta kubeapi
 	_, _ = w.Write(append(b, "]}\n"...))
 }
 
-// show appends the object, or its metadata alone.
 func (v *version) show(b []byte, partial bool, typed string, rv uint64) []byte {
 	if partial {
 		return kubeapi.AppendPartial(b, jsonscan.Lookup(v.appendJSON(nil, "", rv), "metadata"))

@@ -80,7 +80,6 @@ func (e *Engine) LoadBy(ctx context.Context, begun func(started int64), drive fu
 	return e.Progress(), errors.Join(err, late)
 }
 
-// besideBystander runs send with the bystander's trickle beside it.
 func (e *Engine) besideBystander(ctx context.Context, phase string, send func(context.Context) error) error {
 	ctx, stop := e.health.watch(ctx)
 	defer stop()
@@ -256,7 +255,6 @@ func (t *Thread) Step() ([]Sent, bool) {
 
 const bystanderInFlight = 10
 
-// trickle updates the bystander objects until ctx ends.
 func (e *Engine) trickle(ctx context.Context, phase string) error {
 	start := e.clock.now()
 	l := newLanes(bystanderInFlight)

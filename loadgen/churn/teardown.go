@@ -33,7 +33,6 @@ func (e *Engine) Teardown(ctx context.Context) error {
 // reserve is kept for leases and nodes when namespaces do not go away.
 const reserve = 0.2
 
-// beforeEnd ends earlier than ctx by the reserve.
 func beforeEnd(ctx context.Context) (context.Context, context.CancelFunc) {
 	end, ok := ctx.Deadline()
 	if !ok {

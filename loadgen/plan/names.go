@@ -42,7 +42,6 @@ func (n namer) name(index int64) string {
 	return n.bases[index%int64(len(n.bases))] + n.suffix(index)
 }
 
-// suffix is the last part of the name of pod number index.
 func (n namer) suffix(index int64) string {
 	v := (index*scramble + n.offset) % suffixSpace
 	suffix := make([]byte, suffixLength)

@@ -142,7 +142,6 @@ func (d *deployment) writeStatus() {
 	}
 }
 
-// observe writes the status, as for a ReplicaSet.
 func (d *deployment) observe() {
 	d.shown, d.missing = d.state(), d.unavailable()
 	d.w.emit(d.object, oplog.TypeStatus, d.shown)

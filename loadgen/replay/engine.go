@@ -57,7 +57,6 @@ func New(source Source, s Settings) *Engine {
 
 func (e *Engine) now() int64 { return e.base + int64(time.Since(e.start)) }
 
-// stamp gives the source the intended times of events.
 func (e *Engine) stamp(intended func(time.Duration) int64) {
 	if s, ok := e.source.(Stamper); ok {
 		s.Stamp(intended)
@@ -148,7 +147,6 @@ func (e *Engine) play(ctx context.Context, events iter.Seq2[Event, error], at fu
 	return nil
 }
 
-// apply makes one event happen and records it.
 func (e *Engine) apply(ev Event, intended int64) {
 	r := ev.Op
 	r.Intended, r.Started = intended, e.now()
@@ -174,7 +172,6 @@ func (e *Engine) apply(ev Event, intended int64) {
 	}
 }
 
-// count counts an event of the load.
 func count(s *churn.Stats, err error) {
 	if err == nil {
 		s.Done++

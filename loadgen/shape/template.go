@@ -126,7 +126,6 @@ func (m *Maker) template(t *plan.Target, hold bool) *template {
 	return tp
 }
 
-// fullest are the operations after which an object is at its fullest.
 func fullest(t *plan.Target) []string {
 	switch t.Kind {
 	case KindPod:

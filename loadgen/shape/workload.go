@@ -14,7 +14,6 @@ import (
 
 const revisionAnnotation = "deployment.kubernetes.io/revision"
 
-// workload is the metadata of a workload and the template of its pods.
 func (m *Maker) workload(t *template, f *facts, v view, of string) (metav1.ObjectMeta, corev1.PodTemplateSpec) {
 	annotations := maps.Clone(t.own)
 	if annotations == nil {

@@ -10,7 +10,6 @@ import (
 	"github.com/watchbench/watchbench/internal/kubeapi"
 )
 
-// recorder keeps an answer in memory.
 type recorder struct {
 	header http.Header
 	status int
@@ -45,7 +44,6 @@ func ask(next http.Handler, r *http.Request, params map[string]string) (list raw
 	return list, ok
 }
 
-// rawList is a list of which only the outside is known.
 type rawList struct {
 	Kind       string            `json:"kind"`
 	APIVersion string            `json:"apiVersion"`
@@ -95,7 +93,6 @@ func back(rv, versions uint64) uint64 {
 	return 1
 }
 
-// streamState writes a state as the initial events of a streaming list.
 func (x *exchange) streamState(r *http.Request, state rawList, rv uint64) {
 	x.Header().Set("Content-Type", kubeapi.StatusType)
 	kind := strings.TrimSuffix(state.Kind, "List")

@@ -56,7 +56,6 @@ func (t *table) about() Section {
 	return s
 }
 
-// podFacts say what the parties of a run in a cluster ran on.
 func podFacts(p *result.Pods) [][2]string {
 	if p == nil {
 		return nil
@@ -157,7 +156,6 @@ func (t *table) method() Section {
 	return s
 }
 
-// generators says by whom a cell's operations were written, where there were several.
 func generators(c *result.Cell) string {
 	if len(c.Load.Generators) == 0 {
 		return ""
@@ -166,7 +164,6 @@ func generators(c *result.Cell) string {
 	return fmt.Sprintf("%d generators: %s", len(c.Load.Generators), each)
 }
 
-// carries says what carried the parties.
 func carries(p *result.Pods) string {
 	if p == nil {
 		return "One machine carries all parts: compare points of one run, and read ratios before figures."

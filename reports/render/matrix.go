@@ -14,7 +14,6 @@ import (
 	"github.com/watchbench/watchbench/reports/result"
 )
 
-// matrixLegend explains the cells of the fault matrix.
 const matrixLegend = "pass and FAIL are asserted, (…) is only measured, n/a was not asked, ? could not be judged, " +
 	"fail* was expected " +
 	"of this profile; O: how many pairs of writes could have been swapped, no power if too few."
