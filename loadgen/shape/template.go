@@ -2,6 +2,7 @@ package shape
 
 import (
 	"math/bits"
+	"slices"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
@@ -142,42 +143,37 @@ func fullest(t *plan.Target) []string {
 
 func (m *Maker) build(key templateKey) *template {
 	t, want, seed := key.sample(), key.Bytes, mix(key.Seed)
+	withSpec := slices.Contains([]string{KindPod, KindReplicaSet, KindDeployment, KindDaemonSet, KindJob}, key.Kind)
 	fill := func(budget, pad int) *template {
 		tp := &template{root: &ownership{}}
-		switch key.Kind {
-		case KindPod, KindReplicaSet, KindDeployment, KindDaemonSet, KindJob:
-			d := newDraw(seed, streamSpec)
-			job := key.Kind == KindJob || key.owner == KindJob
-			if key.Kind == KindPod {
-				tp.gates, tp.farewell = gatesFor(newDraw(seed, streamGates), budget)
-				budget -= min(budget/gatePart, maxGates)
-			}
-			tp.spec, tp.annotations = buildSpec(d, key.Containers, key.InitContainers, budget, job)
-			tp.spec.ReadinessGates = gateNames(tp.gates)
-			tp.labels = map[string]string{componentLabel: tp.spec.Containers[0].Name}
-			if pad > 0 {
-				text := newDraw(seed, streamContent).text(pad)
-				if key.Kind == KindPod {
-					tp.annotations[padding] = text
-				} else {
-					tp.own = map[string]string{padding: text}
-				}
-			}
-		default:
+		if !withSpec {
 			tp.text = max(0, budget+pad)
+			return tp
+		}
+		if key.Kind == KindPod {
+			tp.gates, tp.farewell = gatesFor(newDraw(seed, streamGates), budget)
+			budget -= min(budget/gatePart, maxGates)
+		}
+		tp.spec, tp.annotations = buildSpec(newDraw(seed, streamSpec), key.Containers, key.InitContainers, budget,
+			key.Kind == KindJob || key.owner == KindJob)
+		tp.spec.ReadinessGates = gateNames(tp.gates)
+		tp.labels = map[string]string{componentLabel: tp.spec.Containers[0].Name}
+		switch text := newDraw(seed, streamContent).text(pad); {
+		case pad <= 0:
+		case key.Kind == KindPod:
+			tp.annotations[padding] = text
+		default:
+			tp.own = map[string]string{padding: text}
 		}
 		return tp
 	}
 	if want == 0 {
 		return fill(0, 0)
 	}
-	base := m.measure(fill(0, 0), t)
-	budget := want - base
+	budget := want - m.measure(fill(0, 0), t)
 	if budget <= 0 {
 		return fill(0, 0)
 	}
-	withSpec := key.Kind == KindPod || key.Kind == KindReplicaSet || key.Kind == KindDeployment ||
-		key.Kind == KindDaemonSet || key.Kind == KindJob
 	left := 0
 	for range 6 {
 		left = want - m.measure(fill(budget, 0), t)
