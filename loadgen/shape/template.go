@@ -34,11 +34,9 @@ type templateKey struct {
 }
 
 const (
-	families = 16
-	// lengthStep is that of names.
-	lengthStep = 8
-	// hashLength is that of the last part of a ReplicaSet's name.
-	hashLength = 10
+	families   = 16
+	lengthStep = 8  // of names
+	hashLength = 10 // of the last part of a ReplicaSet's name
 
 	streamSpec, streamContent, streamGates = 1, 2, 3
 )
