@@ -32,8 +32,6 @@ func (m *Maker) workload(t *template, f *facts, v view, of string) (metav1.Objec
 		Spec: withTag(t.spec, f.tag)}
 }
 
-func ptr[T any](v T) *T { return &v }
-
 func (m *Maker) deployment(t *template, f *facts, v view) *appsv1.Deployment {
 	d := &appsv1.Deployment{}
 	d.ObjectMeta, d.Spec.Template = m.workload(t, f, v, KindDeployment)

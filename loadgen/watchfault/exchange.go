@@ -232,11 +232,8 @@ func eventType(line []byte) string {
 	if !ok {
 		return ""
 	}
-	i := bytes.IndexByte(rest, '"')
-	if i < 0 {
-		return ""
-	}
-	return string(rest[:i])
+	kind, _, _ := bytes.Cut(rest, []byte{'"'})
+	return string(kind)
 }
 
 func (x *exchange) bookmark(line []byte) error {
