@@ -10,6 +10,8 @@ import (
 
 	"golang.org/x/sync/errgroup"
 	"k8s.io/client-go/rest"
+
+	"github.com/watchbench/watchbench/internal/lifecycle"
 )
 
 const (
@@ -99,15 +101,8 @@ func (r *Recorder) Run(ctx context.Context, w *Writer) error {
 
 // flush writes what is collected to the file every second, and reports.
 func (r *Recorder) flush(ctx context.Context, w *Writer) error {
-	tick := time.NewTicker(flushEvery)
-	defer tick.Stop()
 	reported := time.Now()
-	for {
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-tick.C:
-		}
+	for lifecycle.Pause(ctx, flushEvery) == nil {
 		if err := w.Flush(); err != nil {
 			return err
 		}
@@ -117,6 +112,7 @@ func (r *Recorder) flush(ctx context.Context, w *Writer) error {
 			r.say("%d frames, %d KiB; %s", frames, bytes>>10, r.Summary())
 		}
 	}
+	return nil
 }
 
 // Summary says what was recorded of each resource.
