@@ -21,7 +21,7 @@ type churnOptions struct {
 	plan, kubeconfig, context, oplog string
 	trace, simulate                  string
 	speed                            units.Speed
-	wait, noShards                   bool
+	wait                             bool
 	shard                            plan.Shard
 }
 
@@ -55,7 +55,6 @@ after an error or a signal.`,
 	f.StringVar(&o.simulate, "simulate", "",
 		"play the plan into an apiserver that is simulated in memory, and write its kubeconfig to this file")
 	f.StringVar(&o.trace, "trace", "", "with --simulate: play this trace of watchbench record instead of a plan")
-	f.BoolVar(&o.noShards, "no-shards", false, "with --simulate: "+noShardsUsage)
 	f.Var(&o.speed, "speed", "with --simulate: 0.1x to 1000x, or unlimited: as fast as the watches read")
 	return cmd
 }

@@ -5,8 +5,8 @@ import (
 	"bytes"
 	"context"
 	"fmt"
-	"io"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -73,34 +73,43 @@ func TestChurnBadInput(t *testing.T) {
 	}
 }
 
-// TestChurnSignal runs the command in this process and sends it the signal that a user or a runner would.
+// TestChurnSignal: a signal ends the load, and what was made is removed, also if more of them follow, or if nobody reads
+// any more what churn reports: its runner was killed.
 func TestChurnSignal(t *testing.T) {
-	env := clustertest.Start(t)
-	id := fmt.Sprintf("c%d", time.Now().UnixNano()%1e12)
-	plan := writeText(t, "plan.yaml", "runID: "+id+"\nmodel: closed\nthreads: 2\nduration: 1h\n")
-	outRead, outWrite := io.Pipe()
-	var errOut bytes.Buffer
-	code := make(chan int)
-	go func() {
-		c := runParty(churnCommand, []string{"--plan", plan, "--kubeconfig", env.Kubeconfig, "--oplog", filepath.Join(t.TempDir(), "ops")}, streams{nil, outWrite, &errOut})
-		_ = outWrite.Close()
-		code <- c
-	}()
-	sent := false
-	for s := bufio.NewScanner(outRead); s.Scan(); {
-		if strings.Contains(s.Text(), `"phase":"load"`) && !sent {
-			sent = true
-			if err := syscall.Kill(os.Getpid(), syscall.SIGTERM); err != nil {
-				t.Fatal(err)
+	program, env := watchbench(t), clustertest.Start(t)
+	for _, killed := range []bool{false, true} {
+		id := fmt.Sprintf("c%d", time.Now().UnixNano()%1e12)
+		plan := writeText(t, "plan.yaml", "runID: "+id+"\nmodel: closed\nthreads: 2\nduration: 1h\n")
+		cmd := exec.Command(program, "churn", "--plan", plan, "--kubeconfig", env.Kubeconfig, "--oplog", filepath.Join(t.TempDir(), "ops"))
+		var errOut bytes.Buffer
+		cmd.Stderr = &errOut
+		out, err := cmd.StdoutPipe()
+		if err == nil {
+			err = cmd.Start()
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		sent := 0
+		for s := bufio.NewScanner(out); s.Scan(); {
+			if strings.Contains(s.Text(), `"phase":"load"`) && sent == 0 || strings.Contains(s.Text(), `"phase":"teardown"`) {
+				sent++
+				if killed {
+					_ = out.Close()
+				}
+				if err := cmd.Process.Signal(syscall.SIGTERM); err != nil {
+					t.Error(err)
+				}
 			}
 		}
-	}
-	if c := <-code; c != terminal.ExitInterrupted || !strings.Contains(errOut.String(), "interrupted") {
-		t.Errorf("exit code %d, %s", c, &errOut)
-	}
-	left, err := kubernetes.NewForConfigOrDie(env.Config).CoreV1().Namespaces().List(context.Background(),
-		metav1.ListOptions{LabelSelector: "watchbench.dev/run=" + id})
-	if err != nil || len(left.Items) != 0 {
-		t.Errorf("%d namespaces left, %v", len(left.Items), err)
+		_ = cmd.Wait() // which says what the exit code says
+		if c := cmd.ProcessState.ExitCode(); !killed && sent != 2 || c != terminal.ExitInterrupted || !strings.Contains(errOut.String(), "interrupted") {
+			t.Errorf("runner killed: %t: exit code %d after %d signals, %s", killed, c, sent, &errOut)
+		}
+		left, err := kubernetes.NewForConfigOrDie(env.Config).CoreV1().Namespaces().List(context.Background(),
+			metav1.ListOptions{LabelSelector: "watchbench.dev/run=" + id})
+		if err != nil || len(left.Items) != 0 {
+			t.Errorf("runner killed: %t: %d namespaces left, %v", killed, len(left.Items), err)
+		}
 	}
 }

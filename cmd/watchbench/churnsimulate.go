@@ -38,8 +38,7 @@ func churnSimulate(cmd *cobra.Command, s streams, o churnOptions, p *plan.Plan) 
 		return badinput.Wrap(err)
 	}
 	debug.SetGCPercent(gcPercent)
-	server, err := replay.Listen("127.0.0.1:0",
-		apisim.Config{Resources: source.Resources(), Seed: cfg.Seed, NoShards: o.noShards})
+	server, err := replay.Listen("127.0.0.1:0", apisim.Config{Resources: source.Resources(), Seed: cfg.Seed})
 	if err != nil {
 		return badinput.Wrap(err)
 	}

@@ -24,11 +24,12 @@ var parties = map[string]func(streams) *cobra.Command{
 	"pod": podCommand, "agent": agentCommand,
 }
 
-// runParty returns the exit code. The first signal begins the clean-up, a second one ends the process at once.
+// runParty returns the exit code. The first signal begins the clean-up, which no further one cuts short: the kernel sends
+// one for each thread of a runner that was killed. Nor does it end with the runner that reads what the party reports.
 func runParty(party func(streams) *cobra.Command, args []string, s streams) int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	context.AfterFunc(ctx, stop)
+	signal.Ignore(syscall.SIGPIPE)
 	cmd := party(s)
 	cmd.SetIn(s.in)
 	terminal.Setup(cmd, s.out, s.err)

@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/signal"
-	"syscall"
 
 	"github.com/spf13/cobra"
 
@@ -24,10 +22,6 @@ func podCommand(s streams) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			// A runner that is gone reads nothing more, and its Pods are still to be removed. Of one that was killed the
-			// kernel tells several times, as its threads end one by one; the first signal is enough.
-			signal.Ignore(syscall.SIGPIPE)
-			signal.Notify(make(chan os.Signal, 1), os.Interrupt, syscall.SIGTERM)
 			code, err := (&pod.Standin{Spec: spec, In: s.in, Out: s.out, Err: s.err}).Run(cmd.Context())
 			if lost, is := errors.AsType[*pod.LostError](err); is {
 				return &terminal.Exit{Code: pod.ExitLost, Err: lost}

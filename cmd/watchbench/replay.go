@@ -25,7 +25,7 @@ type replayFlags struct {
 	plan, listen, kubeconfig, oplog string
 	speed                           units.Speed
 	await                           int
-	end, quiet, noShards            bool
+	end, quiet                      bool
 }
 
 func replayCommand() *cobra.Command {
@@ -56,13 +56,10 @@ After the last event it serves the final state until interrupted, unless --exit 
 	fl.StringVar(&f.oplog, "oplog", "",
 		"file to write each operation and its time to, as zstd-compressed NDJSON (default: none is written)")
 	fl.IntVar(&f.await, "await", 0, "begin once this many watches are open (default: at once)")
-	fl.BoolVar(&f.noShards, "no-shards", false, noShardsUsage)
 	fl.BoolVar(&f.quiet, "quiet", false, "print no progress")
 	fl.BoolVar(&f.end, "exit", false, "exit when the watches have read the last event")
 	return cmd
 }
-
-const noShardsUsage = "ignore shardSelector, as an apiserver without ShardedListAndWatch does"
 
 type noLog struct{}
 
@@ -81,7 +78,7 @@ func (f *replayFlags) replay(cmd *cobra.Command, args []string) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, done()) }()
-	server, err := replay.Listen(f.listen, apisim.Config{Resources: source.Resources(), Seed: 1, NoShards: f.noShards})
+	server, err := replay.Listen(f.listen, apisim.Config{Resources: source.Resources(), Seed: 1})
 	if err != nil {
 		return &badinput.Error{What: err.Error(), Remedy: "use an address of this machine that is free, such as 127.0.0.1:0"}
 	}

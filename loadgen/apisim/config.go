@@ -23,8 +23,6 @@ type Resource struct {
 	Custom bool
 	// Fields can be selected by, besides name and namespace; nil: those of an apiserver for its own kinds.
 	Fields kubeapi.Fields
-	// Verbs of the discovery; empty: all of an ordinary kind.
-	Verbs []string
 }
 
 // Key is how calls in Go name the resource: pods, or deployments.apps.
@@ -43,16 +41,6 @@ func (r Resource) Validate() error {
 		return fmt.Errorf("resource %s: no version; want at least one, like v1", r.Name)
 	}
 	return nil
-}
-
-// ordinaryVerbs are in the order in which an apiserver lists them.
-var ordinaryVerbs = []string{"create", "delete", "deletecollection", "get", "list", "patch", "update", "watch"}
-
-func (r Resource) verbs() []string {
-	if len(r.Verbs) > 0 {
-		return r.Verbs
-	}
-	return ordinaryVerbs
 }
 
 // Resources of common use.

@@ -13,6 +13,9 @@ import (
 // serverVersion is the answer to /version, of the release whose behaviour this is.
 var serverVersion = apiversion.Info{Major: "1", Minor: "36", GitVersion: "v1.36.3-apisim", Platform: "linux/amd64"}
 
+// verbs are in the order in which an apiserver lists them.
+var verbs = []string{"create", "delete", "deletecollection", "get", "list", "patch", "update", "watch"}
+
 // discover answers /api and /apis in the form that the client asks for: the aggregated one, or the older one of a
 // request for each group and version.
 func (s *Server) discover(w http.ResponseWriter, r *http.Request, parts []string) {
@@ -24,7 +27,6 @@ func (s *Server) discover(w http.ResponseWriter, r *http.Request, parts []string
 	}
 }
 
-// groups describes resources, sorted by their group.
 func groups(all []Resource) (found []kubeapi.Group) {
 	for len(all) > 0 {
 		n := slices.IndexFunc(all, func(r Resource) bool { return r.Group != all[0].Group })
@@ -37,7 +39,7 @@ func groups(all []Resource) (found []kubeapi.Group) {
 			for _, r := range all[:n] {
 				if slices.Contains(r.Versions, name) {
 					v.Resources = append(v.Resources, metav1.APIResource{
-						Name: r.Name, Namespaced: r.Namespaced, Kind: r.Kind, Verbs: r.verbs(),
+						Name: r.Name, Namespaced: r.Namespaced, Kind: r.Kind, Verbs: verbs,
 					})
 				}
 			}

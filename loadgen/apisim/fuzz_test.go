@@ -76,7 +76,7 @@ func FuzzApply(f *testing.F) {
 		if err := json.Unmarshal(o.JSON(), &back); err != nil || strings.Contains(string(o.JSON()), "\n") {
 			t.Fatalf("%v: %s", err, o.JSON())
 		}
-		if _, ok := s.Get("pods", o.Namespace, o.Name); !ok {
+		if all := s.Objects("pods"); len(all) != 1 || all[0].UID != o.UID {
 			t.Fatalf("%s/%s is not there", o.Namespace, o.Name)
 		}
 		again, err := s.Apply("pods", o.JSON())

@@ -27,7 +27,6 @@ func newTree() *tree {
 	return btree.NewG(treeDegree, func(a, b *version) bool { return a.Compare(b.key) < 0 })
 }
 
-// find returns the object of a key, or nil.
 func find(t *tree, k key) *version {
 	v, _ := t.Get(&version{key: k})
 	return v
@@ -73,7 +72,6 @@ func newKind(r Resource, window int, rv uint64) *kind {
 	}
 }
 
-// record applies a change.
 func (k *kind) record(e event) {
 	if e.cur != nil {
 		k.objects.ReplaceOrInsert(e.cur)
@@ -87,13 +85,11 @@ func (k *kind) record(e event) {
 	}
 }
 
-// notify wakes the watches.
 func (k *kind) notify() {
 	close(k.changed)
 	k.changed = make(chan struct{})
 }
 
-// trim forgets the n oldest changes.
 func (k *kind) trim(n int) {
 	if n == 0 {
 		return
@@ -130,7 +126,6 @@ func (k *kind) at(rv uint64) view {
 	return view{t, rv}
 }
 
-// keep remembers the view of a list that is to be continued.
 func (k *kind) keep(v view) {
 	if slices.ContainsFunc(k.paged, func(o view) bool { return o.rv == v.rv }) {
 		return

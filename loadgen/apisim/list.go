@@ -111,12 +111,10 @@ func (s *Server) list(w http.ResponseWriter, r *http.Request, k *kind, ver strin
 		limit = 0 // an apiserver's watch cache has no pages
 	}
 	page, meta := v.page(o, limit)
-	if meta.Next != "" {
-		s.mu.Lock()
-		k.keep(v)
-		s.mu.Unlock()
-	}
 	s.mu.Lock()
+	if meta.Next != "" {
+		k.keep(v)
+	}
 	res := k.Resource
 	s.mu.Unlock()
 	out := kubeapi.NewAnswer(w, r, gzipFrom)
@@ -139,7 +137,7 @@ func (v view) page(o *options, limit int64) (page []*version, meta kubeapi.ListM
 		if limit > 0 && int64(len(page)) == limit {
 			last := page[len(page)-1]
 			if o.Everything() {
-				meta.Left = v.left(o, last, len(page))
+				meta.Left = v.left(o, len(page))
 			}
 			meta.Next = kubeapi.Token{Version: int64(v.rv), Namespace: last.Namespace, Name: last.Name, Left: meta.Left}.String()
 			break
@@ -151,24 +149,19 @@ func (v view) page(o *options, limit int64) (page []*version, meta kubeapi.ListM
 	return page, meta
 }
 
-// left counts the objects behind the last one. Counting them all at each page would make a list in pages quadratic, so
-// that the token carries the number.
-func (v view) left(o *options, last *version, sent int) (n int) {
+// left counts the objects behind a page. Counting them all at each would make a list in pages quadratic, so that the
+// token carries the number. An apiserver counts those of other shards, and only what it sent as sent.
+func (v view) left(o *options, sent int) (n int) {
 	switch {
-	case o.Shard != nil: // an apiserver counts those of other shards, and only what it sent as sent
-		for range v.from(key{Namespace: o.Token.Namespace, Name: o.Token.Name}, o.path.Namespace) {
-			n++
-		}
-		return n - sent
-	case o.Token.Name != "" && o.Token.Left > sent:
+	case o.Shard == nil && o.Token.Left > sent:
 		return o.Token.Left - sent
 	case o.path.Namespace == "" && o.Token.Name == "":
 		return v.objects.Len() - sent
 	}
-	for range v.from(last.key, o.path.Namespace) {
+	for range v.from(key{Namespace: o.Token.Namespace, Name: o.Token.Name}, o.path.Namespace) {
 		n++
 	}
-	return n
+	return n - sent
 }
 
 func writeList(w io.Writer, res Resource, ver string, partial bool, meta kubeapi.ListMeta, page []*version) {
@@ -196,7 +189,6 @@ func writeList(w io.Writer, res Resource, ver string, partial bool, meta kubeapi
 	_, _ = w.Write(append(b, "]}\n"...))
 }
 
-// show appends the object, or its metadata alone.
 func (v *version) show(b []byte, partial bool, typed string, rv uint64) []byte {
 	if partial {
 		return kubeapi.AppendPartial(b, jsonscan.Lookup(v.appendJSON(nil, "", rv), "metadata"))

@@ -33,7 +33,6 @@ const maxScratch = 256 << 10
 
 var scratch = sync.Pool{New: func() any { return new([]byte) }}
 
-// errChanged explains a conflict.
 var errChanged = errors.New("the object has been modified: apply the change to its latest version")
 
 // errObject is the class of all mistakes in an object that is to be applied.
@@ -147,7 +146,6 @@ func text(v []byte) (string, error) {
 	return "", errNotText
 }
 
-// checkLabels refuses labels that are not an object of strings.
 func checkLabels(v []byte) error {
 	if string(v) != "null" && !jsonscan.IsObject(v) {
 		return errors.New("want an object of strings")
@@ -163,7 +161,6 @@ func checkLabels(v []byte) error {
 // shared is a text that many objects have, in memory that they share.
 func shared(s string) string { return unique.Make(s).Value() }
 
-// render makes the version of a draft that has its identity.
 func (d *draft) render(rv uint64, p *pack.Packer) *version {
 	v := d.version
 	v.rv = rv

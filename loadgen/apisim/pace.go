@@ -34,7 +34,6 @@ func (k *kind) behind() int {
 	return most
 }
 
-// notifyReaders wakes AwaitReaders.
 func (k *kind) notifyReaders() {
 	if k.read != nil {
 		close(k.read)

@@ -7,7 +7,6 @@ import (
 	"github.com/watchbench/watchbench/internal/kubeapi"
 )
 
-// options is the query of a LIST or WATCH, and the scope of its path.
 type options struct {
 	*kubeapi.Options
 	path    kubeapi.Path
@@ -16,7 +15,6 @@ type options struct {
 	shards  bool           // a shardSelector counts
 }
 
-// parse reads the query by the rules of an apiserver.
 func (o *options) parse(q url.Values) (err error) {
 	if !o.shards {
 		q.Del("shardSelector")

@@ -10,7 +10,6 @@ import (
 	"github.com/watchbench/watchbench/internal/kubeapi"
 )
 
-// serve answers without faults.
 func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 	switch r.URL.Path {
 	case "/healthz", "/livez", "/readyz", "/readyz/ping", "/livez/ping":
@@ -64,17 +63,14 @@ func (s *Server) goBack(w http.ResponseWriter, r *http.Request) {
 	s.json(w, version)
 }
 
-// isSimulated explains refusals.
 const isSimulated = "the apiserver is simulated: it takes no writes but of Leases"
 
-// notFound is an apiserver's answer to an unknown path.
 func notFound(w http.ResponseWriter) {
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 	w.WriteHeader(http.StatusNotFound)
 	_, _ = w.Write([]byte("404 page not found\n"))
 }
 
-// serveResource answers a GET, LIST or WATCH.
 func (s *Server) serveResource(w http.ResponseWriter, r *http.Request, p kubeapi.Path) error {
 	s.mu.Lock()
 	k := s.kinds[kubeapi.ResourceKey(p.Group, p.Resource)]
@@ -112,7 +108,6 @@ func (s *Server) serveResource(w http.ResponseWriter, r *http.Request, p kubeapi
 	return nil
 }
 
-// knows reports whether the group is served.
 func (s *Server) knows(group string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()

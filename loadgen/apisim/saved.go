@@ -11,7 +11,6 @@ const (
 // ErrNothingSaved is returned by Restore without a Save before it.
 var ErrNothingSaved = errors.New("no state was saved")
 
-// saved is a state to go back to.
 type saved struct {
 	rv      uint64
 	objects map[string]*tree // by Resource.Key

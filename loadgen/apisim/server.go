@@ -31,10 +31,13 @@ type Server struct {
 	changed chan struct{}    // guarded by mu; closed at the next change if awaited
 	awaited bool             // guarded by mu
 	uids    uint64           // guarded by mu; the number of uids given out
-	counts  map[string]int   // guarded by mu; requests by verb and resource
+	counts  map[asked]int    // guarded by mu; requests
 	open    int              // guarded by mu; watches that are open
 	saved   *saved           // guarded by mu; nil before Save
 }
+
+// asked is a kind of requests; without resource of all of them.
+type asked struct{ verb, resource string }
 
 var _ http.Handler = (*Server)(nil)
 
@@ -46,7 +49,7 @@ func New(c Config) (*Server, error) {
 	c = c.withDefaults()
 	srv := &Server{
 		config: c, faults: watchfault.NewInjector(c.Seed),
-		rv: firstVersion, kinds: map[string]*kind{}, changed: make(chan struct{}), counts: map[string]int{},
+		rv: firstVersion, kinds: map[string]*kind{}, changed: make(chan struct{}), counts: map[asked]int{},
 	}
 	srv.entry = srv.faults.Wrap(http.HandlerFunc(srv.serve))
 	for _, r := range c.Resources {
@@ -209,21 +212,6 @@ func (s *Server) Delete(resource, namespace, name string) (Object, error) {
 	return s.object(k, prev, s.rv, prev.rv), nil
 }
 
-// Get returns an object.
-func (s *Server) Get(resource, namespace, name string) (Object, bool) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	k := s.kinds[resource]
-	if k == nil {
-		return Object{}, false
-	}
-	v := find(k.objects, key{Namespace: namespace, Name: name})
-	if v == nil {
-		return Object{}, false
-	}
-	return s.object(k, v, v.rv, 0), true
-}
-
 // Objects returns all objects of a resource in order, none for one that is not served.
 func (s *Server) Objects(resource string) []Object {
 	s.mu.Lock()
@@ -336,13 +324,8 @@ type Stats struct {
 func (s *Server) Stats(resource string) Stats {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	sum := func(verb string) int {
-		if resource != "" {
-			return s.counts[verb+" "+resource]
-		}
-		return s.counts[verb]
-	}
-	return Stats{sum("list"), sum("page"), sum("watch"), sum("stream"), s.open}
+	of := func(verb string) int { return s.counts[asked{verb, resource}] }
+	return Stats{of("list"), of("page"), of("watch"), of("stream"), s.open}
 }
 
 func (s *Server) count(r *http.Request, verb, resource string) {
@@ -351,8 +334,8 @@ func (s *Server) count(r *http.Request, verb, resource string) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.counts[verb]++
-	s.counts[verb+" "+resource]++
+	s.counts[asked{verb, ""}]++
+	s.counts[asked{verb, resource}]++
 }
 
 // resources returns what is served, sorted by group and name. The caller holds mu.

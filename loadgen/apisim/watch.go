@@ -118,7 +118,6 @@ func (x *watcher) sendInitial(objects view, closing bool) bool {
 	return x.flush() == nil
 }
 
-// run sends changes until the watch is over.
 func (x *watcher) run(r *http.Request) {
 	timeout := x.o.Timeout
 	if timeout == 0 {

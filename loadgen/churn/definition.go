@@ -54,7 +54,6 @@ func (e *Engine) define(ctx context.Context) error {
 	})
 }
 
-// poll repeats a question until it has no error.
 func (e *Engine) poll(ctx context.Context, limit time.Duration, what string, ask func(context.Context) error) error {
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()

@@ -165,7 +165,6 @@ func (c *created) drop(p *object) {
 	delete(c.outside, p.outside())
 }
 
-// has reports whether a node, or the lease of one, was made.
 func (c *created) has(kind, namespace, name string) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -205,7 +204,6 @@ type health struct {
 	cancel context.CancelCauseFunc
 }
 
-// watch makes a context that ends with ErrUnusable.
 func (h *health) watch(ctx context.Context) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	h.mu.Lock()

@@ -8,8 +8,6 @@ import (
 	"sync"
 	"time"
 
-	"golang.org/x/sync/errgroup"
-
 	"github.com/watchbench/watchbench/internal/lifecycle"
 	"github.com/watchbench/watchbench/loadgen/oplog"
 	"github.com/watchbench/watchbench/loadgen/plan"
@@ -80,16 +78,15 @@ func (e *Engine) LoadBy(ctx context.Context, begun func(started int64), drive fu
 	return e.Progress(), errors.Join(err, late)
 }
 
-// besideBystander runs send with the bystander's trickle beside it.
 func (e *Engine) besideBystander(ctx context.Context, phase string, send func(context.Context) error) error {
 	ctx, stop := e.health.watch(ctx)
 	defer stop()
 	trickle, done := context.WithCancel(ctx)
-	var g errgroup.Group
-	g.Go(func() error { return e.trickle(trickle, phase) })
+	var beside sync.WaitGroup
+	beside.Go(func() { e.trickle(trickle, phase) })
 	err := send(ctx)
 	done()
-	err = errors.Join(err, g.Wait())
+	beside.Wait()
 	if cause := context.Cause(ctx); err != nil && cause != nil {
 		return cause
 	}
@@ -256,8 +253,7 @@ func (t *Thread) Step() ([]Sent, bool) {
 
 const bystanderInFlight = 10
 
-// trickle updates the bystander objects until ctx ends.
-func (e *Engine) trickle(ctx context.Context, phase string) error {
+func (e *Engine) trickle(ctx context.Context, phase string) {
 	start := e.clock.now()
 	l := newLanes(bystanderInFlight)
 	for op := range e.plan.Bystander(phase) {
@@ -273,7 +269,6 @@ func (e *Engine) trickle(ctx context.Context, phase string) error {
 		})
 	}
 	l.wait()
-	return nil
 }
 
 // updateBystander sends one update of the trickle. A failed one is recorded and not repeated: the next is not far.

@@ -13,7 +13,6 @@ import (
 // metadataType asks for the metadata alone. An apiserver that does not know it answers with the object.
 const metadataType = protobufType + ";as=PartialObjectMetadata;g=meta.k8s.io;v=v1"
 
-// metadataAccepted lists the accepted types of answers.
 const metadataAccepted = metadataType + "," + protobufType + ",application/json"
 
 // protobufMagic begins what Kubernetes encodes as protobuf; a runtime.Unknown follows.

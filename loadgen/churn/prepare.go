@@ -27,13 +27,10 @@ func (e *Engine) Prepare(ctx context.Context) error {
 	if err := e.reachable(ctx); err != nil {
 		return err
 	}
-	type step struct {
+	for _, step := range []struct {
 		what string
 		do   func(context.Context) error
-	}
-	steps := []step{{"namespaces", e.createNamespaces}, {"the custom resource", e.define},
-		{"what the load begins with", e.setUp}}
-	for _, step := range steps {
+	}{{"namespaces", e.createNamespaces}, {"the custom resource", e.define}, {"what the load begins with", e.setUp}} {
 		if err := step.do(ctx); err != nil {
 			return fmt.Errorf("creating %s: %w", step.what, err)
 		}

@@ -12,7 +12,6 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// answer is the apiserver's answer to one request.
 type answer struct {
 	status  int // HTTP; 0 when none came
 	uid     types.UID

@@ -159,14 +159,19 @@ func (s *Session) load(ctx context.Context, in *lines, goAhead string) (err erro
 		}
 	}
 	var reporter sync.WaitGroup
-	done := make(chan struct{})
+	loading, loaded := context.WithCancel(context.WithoutCancel(ctx))
+	defer loaded()
 	stats, err := s.engine.Load(ctx, func(int64) {
 		s.progress()
 		if !s.s.Quiet {
-			reporter.Go(func() { s.report(done) })
+			reporter.Go(func() {
+				for lifecycle.Pause(loading, progressEvery) == nil {
+					s.progress()
+				}
+			})
 		}
 	})
-	close(done)
+	loaded()
 	reporter.Wait()
 	if logErr := s.s.Log.Checkpoint(); err == nil {
 		err = logErr
@@ -189,19 +194,6 @@ func (s *Session) warmUp(ctx context.Context, in *lines) (string, error) {
 		return "", nil
 	}
 	return in.next(ctx)
-}
-
-func (s *Session) report(done <-chan struct{}) {
-	tick := time.NewTicker(progressEvery)
-	defer tick.Stop()
-	for {
-		select {
-		case <-done:
-			return
-		case <-tick.C:
-			s.progress()
-		}
-	}
 }
 
 func (s *Session) progress() {

@@ -15,7 +15,6 @@ import (
 // ErrSkipped is the outcome of an operation that was not sent.
 var ErrSkipped = errors.New("not sent: an operation before it, on the object or its owner, was given up")
 
-// request makes the HTTP request.
 func request(client rest.Interface, r shape.Request) (*rest.Request, error) {
 	path := path(r.Resource, r.Namespace)
 	if r.Verb == shape.VerbDelete { // which has no field manager
@@ -48,7 +47,6 @@ func request(client rest.Interface, r shape.Request) (*rest.Request, error) {
 	return out.Body(r.Object), nil
 }
 
-// path is where the objects of a resource are.
 func path(r schema.GroupVersionResource, namespace string) string {
 	at := "/api/"
 	if r.Group != "" {

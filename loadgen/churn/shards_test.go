@@ -6,10 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"maps"
 	"math"
 	"net/http"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -39,23 +39,21 @@ type written struct {
 	free   map[int64]bool    // ids that the plan does not foresee
 }
 
-// bodyOf is what a plan decides of a pod. The rest is padding to a size, in which one process differs from itself too.
-func bodyOf(p *corev1.Pod) string {
-	labels := maps.Clone(p.Labels)
+// changing is what differs between two runs of a plan: times and uids.
+var changing = regexp.MustCompile(`\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ|[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}`)
+
+// bodyOf is what a plan decides of a pod.
+func bodyOf(t *testing.T, p *corev1.Pod) string {
+	p.ManagedFields, p.ResourceVersion = nil, ""
+	delete(p.Annotations, churn.IntendedAnnotation)
 	// The apiserver copies these from the pod's node, if its cache has that by then.
-	delete(labels, corev1.LabelTopologyZone)
-	delete(labels, corev1.LabelTopologyRegion)
-	text := fmt.Sprint(labels, p.Annotations[churn.OpAnnotation], p.Spec.NodeName, p.Status.Phase, p.DeletionTimestamp != nil, p.Generation)
-	for _, o := range p.OwnerReferences {
-		text += fmt.Sprint(" owner ", o.Kind, o.Name)
+	delete(p.Labels, corev1.LabelTopologyZone)
+	delete(p.Labels, corev1.LabelTopologyRegion)
+	text, err := json.Marshal(p)
+	if err != nil {
+		t.Error(err)
 	}
-	for _, c := range p.Spec.Containers {
-		text += fmt.Sprint(" container ", c.Name, c.Image)
-	}
-	for _, c := range p.Status.ContainerStatuses {
-		text += fmt.Sprint(" status ", c.Name, c.Ready, c.RestartCount, c.State.Running != nil, c.State.Terminated != nil)
-	}
-	return text
+	return changing.ReplaceAllString(string(text), "")
 }
 
 // generate runs n generators with the plan, each as a session with its own log, and merges the logs.
@@ -72,7 +70,7 @@ func generate(t *testing.T, env *rest.Config, client kubernetes.Interface, cfg p
 		for e := range w.ResultChan() {
 			p, ok := e.Object.(*corev1.Pod)
 			if ok && (e.Type == watch.Added || e.Type == watch.Modified) && !strings.HasPrefix(p.Name, "hot-") {
-				all.bodies[p.Annotations[churn.OpAnnotation]+" "+fmt.Sprint(p.DeletionTimestamp != nil)] = bodyOf(p)
+				all.bodies[p.Annotations[churn.OpAnnotation]+" "+fmt.Sprint(p.DeletionTimestamp != nil)] = bodyOf(t, p)
 			}
 		}
 	}()
@@ -152,7 +150,7 @@ func generate(t *testing.T, env *rest.Config, client kubernetes.Interface, cfg p
 	}
 	for i := range pods.Items {
 		if p := &pods.Items[i]; !strings.HasPrefix(p.Name, "hot-") {
-			all.final[p.Namespace+"/"+p.Name] = bodyOf(p)
+			all.final[p.Namespace+"/"+p.Name] = bodyOf(t, p)
 		}
 	}
 	w.Stop()

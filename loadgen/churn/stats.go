@@ -26,7 +26,6 @@ type stats struct {
 	Stats
 }
 
-// of has a change made for an operation of the load.
 func (s *stats) of(op plan.Op, change func(*Stats)) {
 	if op.Phase != oplog.PhaseLoad || op.Bystander {
 		return

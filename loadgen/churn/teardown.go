@@ -33,7 +33,6 @@ func (e *Engine) Teardown(ctx context.Context) error {
 // reserve is kept for leases and nodes when namespaces do not go away.
 const reserve = 0.2
 
-// beforeEnd ends earlier than ctx by the reserve.
 func beforeEnd(ctx context.Context) (context.Context, context.CancelFunc) {
 	end, ok := ctx.Deadline()
 	if !ok {
@@ -124,18 +123,16 @@ func (e *Engine) Inherit() {
 	for i := range e.cfg.Namespaces {
 		c.namespaces = append(c.namespaces, e.cfg.NamespaceName(i))
 	}
-	var all []outside
+	take := func(o outside) {
+		uid := c.outside[o] // "" where it is not known: whatever it is
+		c.outside[o] = uid
+	}
 	for i := range e.cfg.Nodes {
-		all = append(all, outside{kindNode, resource(kindNode), "", e.cfg.NodeName(i)},
-			outside{kindLease, resource(kindLease), leaseNamespace, e.cfg.NodeName(i)})
+		take(outside{kindNode, resource(kindNode), "", e.cfg.NodeName(i)})
+		take(outside{kindLease, resource(kindLease), leaseNamespace, e.cfg.NodeName(i)})
 	}
 	if e.cfg.HasWidgets() {
-		all = append(all, outside{kindDefinition, definitions, "", definition(nil).GetName()})
-	}
-	for _, o := range all {
-		if _, known := c.outside[o]; !known {
-			c.outside[o] = "" // whatever its uid
-		}
+		take(outside{kindDefinition, definitions, "", definition(nil).GetName()})
 	}
 }
 

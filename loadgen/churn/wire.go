@@ -41,7 +41,6 @@ func (w *wire) send(ctx context.Context, op plan.Op, intended int64) answer {
 	return do(ctx, request, r.Subresource != "binding")
 }
 
-// look reads an object's metadata from the apiserver's database.
 func (w *wire) look(ctx context.Context, op plan.Op, st *object) (metav1.ObjectMeta, error) {
 	result := w.client.forLane(op.Target.Lane).Get().AbsPath(w.pathOf(op.Target)).SetHeader("Accept",
 		metadataAccepted).MaxRetries(0).Do(ctx)

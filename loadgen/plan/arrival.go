@@ -93,7 +93,6 @@ func (c *Load) arrivalTimes(rng *rand.Rand, factor float64) func() (time.Duratio
 	}
 }
 
-// validateArrival checks that the process in force has what it needs.
 func (c *Load) validateArrival() error {
 	switch arrival := c.arrival(); {
 	case arrival != ArrivalConstant && arrival != ArrivalPoisson:

@@ -53,9 +53,9 @@ func TestArrivalModels(t *testing.T) {
 		{"poisson", func(c *Config) { c.Arrival = ArrivalPoisson }, 100, 0.8, 1.25, 0.02},
 		{"steps", steps(RateStep{Length: minute, Rate: 10}, RateStep{Length: minute}, RateStep{Length: minute, Rate: 109.5 * 8}),
 			(10 + 109.5*8*8) / 10, 10, 1000, 0.001},
-		{"from nothing", steps(RateStep{Length: 10 * minute, From: ptr(0.0), Rate: 200}), 100, 10, 100, 0.001},
-		{"downwards", steps(RateStep{Length: 5 * minute, From: ptr(200.0)}, RateStep{Length: minute, Rate: 100}), 100, 10, 100, 0.001},
-		{"longer than the load", steps(RateStep{Length: 60 * minute, From: ptr(0.0), Rate: 1200}), 100, 10, 100, 0.001},
+		{"from nothing", steps(RateStep{Length: 10 * minute, From: new(0.0), Rate: 200}), 100, 10, 100, 0.001},
+		{"downwards", steps(RateStep{Length: 5 * minute, From: new(200.0)}, RateStep{Length: minute, Rate: 100}), 100, 10, 100, 0.001},
+		{"longer than the load", steps(RateStep{Length: 60 * minute, From: new(0.0), Rate: 1200}), 100, 10, 100, 0.001},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			total, spread := 0.0, 0.0
@@ -95,7 +95,7 @@ func TestProfileRates(t *testing.T) {
 		for seed := range uint64(2) {
 			p := profilePlan(t, name, func(c *Config) {
 				c.Seed, c.Nodes, c.Duration, c.Rate = seed, 100, 2*minute, 20
-				c.Tuning.Cluster.LeasePeriod = ptr(minute)
+				c.Tuning.Cluster.LeasePeriod = new(minute)
 			})
 			for op := range p.Timed() {
 				if op.Target.Kind == "Pod" && op.Type == "create" {

@@ -100,7 +100,7 @@ var full = map[string]Config{
 	}},
 	"open": {RunID: "b", Load: Load{
 		Model: ModelOpen, Duration: units.Duration(time.Minute), MaxInFlight: 8,
-		Steps:     []RateStep{{Length: units.Duration(5 * time.Second), From: ptr(0.0), Rate: 10}, {Length: units.Duration(time.Second), Rate: 1}},
+		Steps:     []RateStep{{Length: units.Duration(5 * time.Second), From: new(0.0), Rate: 10}, {Length: units.Duration(time.Second), Rate: 1}},
 		Lifecycle: LifecycleFast, Survivors: 0.25, ObjectBytes: 3 << 10, Namespaces: 1, Nodes: 2,
 	}},
 }

@@ -51,10 +51,10 @@ func TestCountsPerLife(t *testing.T) {
 			"Pod/create": {1, 1}, "Pod/delete": {0.98, 1}, "Pod/terminate": {0.98, 1}, "Pod/running": {0.35, 0.65}, "Pod/acknowledged": {0.98, 1}, "Pod/terminated": {0.98, 1}, "Pod/ready": {0.98, 1.01},
 		}},
 		{"jobs of one pod", ProfileBatchJobs, func(tn *Tuning) {
-			tn.Jobs = JobTuning{Pods: dist.Must[dist.Number]("1"), Run: dist.Must[dist.Duration]("LN(10s,0.5)"), TTL: ptr(5 * second)}
+			tn.Jobs = JobTuning{Pods: dist.Must[dist.Number]("1"), Run: dist.Must[dist.Duration]("LN(10s,0.5)"), TTL: new(5 * second)}
 		}, map[string][2]float64{"Pod": {8.8, 9.4}, "Job": {6, 7}, "Event": {6, 9}, "Pod/running": {0, 0}, "Pod/stopped": {0.99, 1}, "Pod/succeeded": {0.99, 1}, "Pod/unfinalized": {0.99, 1}, "Pod/terminate": {0, 0}, "Pod/delete": {0.99, 1}}},
 		{"large jobs", ProfileBatchJobs, func(tn *Tuning) {
-			tn.Jobs = JobTuning{Pods: dist.Must[dist.Number]("100"), Run: dist.Must[dist.Duration]("10s"), TTL: ptr(5 * second)}
+			tn.Jobs = JobTuning{Pods: dist.Must[dist.Number]("100"), Run: dist.Must[dist.Duration]("10s"), TTL: new(5 * second)}
 		}, map[string][2]float64{"Job": {0.05, 0.9}}},
 		{"rollout", ProfileRollout, func(tn *Tuning) {
 			tn.Rollouts = RolloutTuning{Deployments: 30, Size: dist.Must[dist.Number]("30")}
@@ -78,7 +78,7 @@ func TestCountsPerLife(t *testing.T) {
 // A large Deployment has several slices, each as full as the controller fills it.
 func TestSlicesAreFull(t *testing.T) {
 	p := profilePlan(t, ProfileRollout, func(c *Config) {
-		c.Tuning = &Tuning{Services: ServiceTuning{Selected: ptr(1.0)}, Rollouts: RolloutTuning{Size: dist.Must[dist.Number]("250"), Deployments: 2}}
+		c.Tuning = &Tuning{Services: ServiceTuning{Selected: new(1.0)}, Rollouts: RolloutTuning{Size: dist.Must[dist.Number]("250"), Deployments: 2}}
 		c.Rate = 15
 	})
 	members := map[*Target]int{}

@@ -6,7 +6,6 @@ import (
 	"time"
 )
 
-// life is a pod on its way through its steps.
 type life struct {
 	pod   *Target
 	steps []step
@@ -17,7 +16,6 @@ type life struct {
 // done is true of the zero life too.
 func (l *life) done() bool { return l.next >= len(l.steps) }
 
-// gap is the least pause before the next step.
 func (l *life) gap() time.Duration { return l.steps[l.next].gap }
 
 // advance takes the next step as an Op without id, phase and time.
@@ -76,7 +74,6 @@ func (ls *lives) next(former life) life {
 	return l
 }
 
-// due is a pod that waits for its next step.
 type due struct {
 	at    time.Duration
 	order int64 // among equals the one that was touched first

@@ -83,7 +83,6 @@ func (c *Load) Pauses() bool {
 	return c.ThinkTime > 0 || slices.ContainsFunc(c.steps(), func(s step) bool { return s.gap > 0 })
 }
 
-// validateStages checks the lifecycle in force.
 func (c *Load) validateStages() error {
 	if c.Lifecycle != "" && len(c.Stages) > 0 {
 		return fieldError("stages", "lifecycle and stages exclude each other; drop one")

@@ -64,7 +64,7 @@ func TestJobsOnLostNodes(t *testing.T) {
 	p := profilePlan(t, ProfileBatchJobs, func(c *Config) {
 		c.Rate, c.Duration, c.Nodes = 2, 5*minute, 10
 		c.Tuning = &Tuning{Jobs: JobTuning{Pods: dist.Must[dist.Number]("3"), Run: dist.Must[dist.Duration]("30s")},
-			Flaps: FlapTuning{Share: ptr(1.0), Period: minute, Down: 20 * second, Toleration: 5 * minute}}
+			Flaps: FlapTuning{Share: new(1.0), Period: minute, Down: 20 * second, Toleration: 5 * minute}}
 	})
 	writes, again := map[*Target][]string{}, 0
 	for op := range p.Timed() {
@@ -93,7 +93,7 @@ func TestJobsOnLostNodes(t *testing.T) {
 func TestTolerationBeginsAnew(t *testing.T) {
 	p := profilePlan(t, ProfileNodeFlap, func(c *Config) {
 		c.Rate, c.Duration, c.Nodes, c.Prefill = 0.1, 10*minute, 2, 50
-		c.Tuning = &Tuning{Flaps: FlapTuning{Share: ptr(1.0), Period: minute / 2, Down: 20 * second, Toleration: 30 * second}}
+		c.Tuning = &Tuning{Flaps: FlapTuning{Share: new(1.0), Period: minute / 2, Down: 20 * second, Toleration: 30 * second}}
 	})
 	lost := 0
 	for op := range p.Timed() {

@@ -28,13 +28,17 @@ type namer struct {
 func newNamer(rng *rand.Rand, prefix string) namer {
 	n := namer{offset: rng.Int64N(suffixSpace)}
 	for _, app := range applications {
-		hash := make([]byte, 10)
-		for i := range hash {
-			hash[i] = letters[rng.IntN(len(letters))]
-		}
-		n.bases = append(n.bases, prefix+app+"-"+string(hash)+"-")
+		n.bases = append(n.bases, prefix+app+"-"+templateHash(rng)+"-")
 	}
 	return n
+}
+
+func templateHash(rng *rand.Rand) string {
+	hash := make([]byte, 10)
+	for i := range hash {
+		hash[i] = letters[rng.IntN(len(letters))]
+	}
+	return string(hash)
 }
 
 // name is the name of pod number index; different for every index below suffixSpace.
@@ -42,7 +46,6 @@ func (n namer) name(index int64) string {
 	return n.bases[index%int64(len(n.bases))] + n.suffix(index)
 }
 
-// suffix is the last part of the name of pod number index.
 func (n namer) suffix(index int64) string {
 	v := (index*scramble + n.offset) % suffixSpace
 	suffix := make([]byte, suffixLength)

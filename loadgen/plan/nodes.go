@@ -15,7 +15,6 @@ func (w *world) newNode(i int) *node {
 	return n
 }
 
-// keepNodes has the nodes renew their leases and report their status.
 func (w *world) keepNodes() {
 	for i, n := range w.nodes {
 		for _, beat := range []struct {

@@ -77,7 +77,6 @@ func (p *Plan) Planned() int64 {
 	return n
 }
 
-// part is how many of the operations thread k sends.
 func part(operations int64, k, threads int) int64 {
 	n := operations / int64(threads)
 	if int64(k) < operations%int64(threads) {

@@ -90,7 +90,6 @@ func (w *world) each(share, pods float64, do func()) {
 	arrange()
 }
 
-// leastPeriod bounds what timeScale makes of a period.
 const leastPeriod = time.Second
 
 func (w *world) cronPeriod() time.Duration {

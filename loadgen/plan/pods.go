@@ -7,7 +7,6 @@ import (
 	"github.com/watchbench/watchbench/loadgen/oplog"
 )
 
-// pod is a pod of a profile on its way through its life.
 type pod struct {
 	*object
 	of        workload
@@ -34,7 +33,6 @@ type workload interface {
 	changed(p *pod) // p.ready, p.addressed, p.dying or p.gone has
 }
 
-// podSpec holds the properties shared by the pods of one workload.
 type podSpec struct {
 	seed             uint64
 	bytes            int

@@ -94,7 +94,7 @@ func TestProfilesAreGolden(t *testing.T) {
 func TestTimeScale(t *testing.T) {
 	measure := func(scale float64) (stage, life time.Duration) {
 		p := profilePlan(t, ProfileServiceChurn, func(c *Config) {
-			c.Tuning = &Tuning{TimeScale: scale, Cluster: ClusterTuning{LeasePeriod: ptr(minute)}, Services: ServiceTuning{Lifetime: dist.Must[dist.Duration]("200s"), Step: dist.Must[dist.Number]("1")}}
+			c.Tuning = &Tuning{TimeScale: scale, Cluster: ClusterTuning{LeasePeriod: new(minute)}, Services: ServiceTuning{Lifetime: dist.Must[dist.Duration]("200s"), Step: dist.Must[dist.Number]("1")}}
 			c.Duration, c.Rate, c.Nodes = 10*minute, 5, 200
 		})
 		created, running := map[*Target]time.Duration{}, map[*Target]time.Duration{}

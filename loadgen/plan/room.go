@@ -64,7 +64,6 @@ func (c *Load) validateRoom(t *Tuning) error {
 	return nil
 }
 
-// expectedPods is about how many pods there are at a time.
 func (c *Load) expectedPods(t *Tuning) float64 {
 	pods, mix := float64(c.Prefill), &t.Mix
 	if *mix.Rollouts > 0 {

@@ -61,12 +61,8 @@ func (d *deployment) newReplicaSet(want int) *replicaSet {
 		rs.spec = d.current.spec
 		rs.spec.seed = w.rng.Uint64()
 	}
-	hash := make([]byte, 10)
-	for i := range hash {
-		hash[i] = letters[w.rng.IntN(len(letters))]
-	}
 	rs.object = w.object(Target{
-		Kind: "ReplicaSet", Namespace: d.Namespace, Name: d.Name + "-" + string(hash), Seed: rs.spec.seed,
+		Kind: "ReplicaSet", Namespace: d.Namespace, Name: d.Name + "-" + templateHash(w.rng), Seed: rs.spec.seed,
 		Bytes: w.tn.Sizes.ReplicaSet.Draw(w.rng), Owner: d.Target, Spec: want, Containers: rs.spec.containers,
 		InitContainers: rs.spec.init,
 	})
@@ -142,7 +138,6 @@ func (d *deployment) writeStatus() {
 	}
 }
 
-// observe writes the status, as for a ReplicaSet.
 func (d *deployment) observe() {
 	d.shown, d.missing = d.state(), d.unavailable()
 	d.w.emit(d.object, oplog.TypeStatus, d.shown)

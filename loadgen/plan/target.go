@@ -56,7 +56,6 @@ func leaseTarget(node *Target) Target {
 	return Target{Kind: "Lease", Namespace: NodeLeases, Name: node.Name, Seed: node.Seed, Owner: node, Node: node.Node}
 }
 
-// plainPod is a pod that nobody owns.
 func (c *Config) plainPod(lane int64, name string, namespace, node int) *Target {
 	t := &Target{
 		Kind: "Pod", Lane: lane, Name: name, Namespace: namespace, Node: node, Seed: c.Seed + uint64(lane),

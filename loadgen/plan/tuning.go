@@ -140,8 +140,6 @@ type MixTuning struct {
 	Daemons  *float64 `json:"daemons,omitempty" jsonschema:"minimum=0,maximum=1,example=0.05" jsonschema_description:"Part of DaemonSets."`
 }
 
-func ptr[T any](v T) *T { return &v }
-
 func (m *MixTuning) normalise() {
 	shares := []**float64{&m.Services, &m.Rollouts, &m.Jobs, &m.Daemons}
 	sum := 0.0
@@ -152,7 +150,7 @@ func (m *MixTuning) normalise() {
 		return
 	}
 	for _, s := range shares {
-		*s = ptr(**s / sum) // what was there belongs to others
+		*s = new(**s / sum) // what was there belongs to others
 	}
 }
 

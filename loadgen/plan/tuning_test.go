@@ -53,15 +53,15 @@ func TestMixSumsUp(t *testing.T) {
 		return sum
 	}
 	for name, mix := range map[string]MixTuning{
-		"alone": {}, "a fifth alone": {Services: ptr(0.2)},
-		"halves": {Services: ptr(0.5), Jobs: ptr(0.5)}, "wholes": {Jobs: ptr(1.0)},
+		"alone": {}, "a fifth alone": {Services: new(0.2)},
+		"halves": {Services: new(0.5), Jobs: new(0.5)}, "wholes": {Jobs: new(1.0)},
 	} {
 		prints[name] = mixed(mix)
 	}
 	if prints["alone"] != prints["a fifth alone"] || prints["halves"] != prints["wholes"] {
 		t.Errorf("shares of one proportion give several plans: %v", prints)
 	}
-	given := MixTuning{Services: ptr(0.2)}
+	given := MixTuning{Services: new(0.2)}
 	mixed(given)
 	if *given.Services != 0.2 {
 		t.Errorf("the configuration's own share became %v", *given.Services)
@@ -128,7 +128,7 @@ func FuzzProfile(f *testing.F) {
 			cfg.Tuning = &Tuning{}
 		}
 		cfg.Tuning.Services.Deployments, cfg.Tuning.Rollouts.Deployments = min(cfg.Tuning.Services.Deployments, 10), min(cfg.Tuning.Rollouts.Deployments, 3)
-		cfg.Tuning.Cluster.Widgets, cfg.Tuning.Cluster.ConfigMaps = ptr(10), ptr(10)
+		cfg.Tuning.Cluster.Widgets, cfg.Tuning.Cluster.ConfigMaps = new(10), new(10)
 		cfg.Prefill, cfg.Nodes, cfg.Namespaces = min(cfg.Prefill, 100), min(cfg.Nodes, 100), min(cfg.Namespaces, 20)
 		p, err := New(cfg)
 		if err != nil {

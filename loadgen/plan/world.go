@@ -164,7 +164,6 @@ func (g *registry) object(t Target) *object {
 	return o
 }
 
-// namespace draws the namespace of a new workload.
 func (g *registry) namespace() int { return g.spaces.Whole(g.rng) - 1 }
 
 // suffix distinguishes the objects of one template.

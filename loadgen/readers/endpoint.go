@@ -59,7 +59,6 @@ func (e *endpoint) request(ctx context.Context, path string) (*http.Response, er
 	return e.http.Do(req)
 }
 
-// fetch reads a whole answer into buf.
 func (e *endpoint) fetch(ctx context.Context, path string, buf *bytes.Buffer) (code int, err error) {
 	ctx, cancel := context.WithTimeout(ctx, requestLimit)
 	defer cancel()

@@ -49,7 +49,6 @@ func (s *schedule) take() (at time.Time, choice uint64) {
 	return at, s.rng.Uint64()
 }
 
-// querier sends the queries of one verb.
 type querier struct {
 	verb  string
 	rate  float64
@@ -62,7 +61,6 @@ type querier struct {
 	check func(choice uint64, body []byte) (int64, error)
 }
 
-// queriers are the verbs with a rate.
 func (r *readers) queriers() (all []*querier) {
 	if r.cfg.Get > 0 {
 		chosen := func(choice uint64) named { return r.names[choice%uint64(len(r.names))] }
@@ -162,7 +160,6 @@ func reason(err error) string {
 	return err.Error()
 }
 
-// named is an object that exists.
 type named struct{ path, uid string }
 
 func nameOf(item []byte) named {

@@ -55,7 +55,6 @@ const (
 	Done = "done" // asked for: wait for what is still to come, and end
 )
 
-// collection is the path that is read.
 const collection = "/api/v1/pods"
 
 const (
@@ -110,7 +109,6 @@ func run(ctx context.Context, cfg Config, log *Writer, c *conductor) error {
 	return err
 }
 
-// conductor has the phases from standard input.
 type conductor struct {
 	out   io.Writer
 	lines chan string // each is awaited, or the program ends
@@ -153,7 +151,6 @@ func (c *conductor) await(ctx context.Context, phase string) error {
 	}
 }
 
-// readers are all that read.
 type readers struct {
 	cfg             Config
 	log             *Writer
@@ -251,7 +248,6 @@ func (r *readers) connect(ctx context.Context, all *errgroup.Group) (err error) 
 	return context.Cause(ctx)
 }
 
-// query sends the queries until Stop is asked for.
 func (r *readers) query(ctx context.Context, c *conductor) error {
 	start := time.Now()
 	r.log.Append(Record{What: Started, Ended: start.UnixNano()})
@@ -307,7 +303,6 @@ func (r *readers) behind() (late int, sum uint64) {
 	return late, sum
 }
 
-// openEndpoint reads the kubeconfig of a server.
 func openEndpoint(kubeconfig string) (*endpoint, error) {
 	cfg, err := kubeapi.ReadConfig(kubeconfig, "")
 	if err != nil {

@@ -108,7 +108,6 @@ func (w *watcher) open(ctx context.Context, turn chan struct{}) (*http.Response,
 	return w.at.request(ctx, fmt.Sprintf("%s?watch=true&allowWatchBookmarks=true&resourceVersion=%d", collection, w.from))
 }
 
-// endError is a watch that the server refused or ended with an ERROR.
 type endError struct {
 	code int
 	text string
@@ -144,7 +143,6 @@ func (w *watcher) read(body io.Reader) error {
 
 const typeError = "ERROR"
 
-// frame holds the fields of an event that are recorded.
 type frame struct {
 	typ, uid string
 	version  uint64

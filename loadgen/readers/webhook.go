@@ -25,7 +25,6 @@ const (
 	headerSignature = "Webhook-Signature"
 )
 
-// hook is a receiver of webhooks.
 type hook struct {
 	id     int // from 1
 	listen net.Listener
@@ -34,7 +33,6 @@ type hook struct {
 	last   atomic.Uint64 // the highest version that was delivered
 }
 
-// serve answers until ctx ends.
 func (h *hook) serve(ctx context.Context) error {
 	s := &http.Server{Handler: h, ErrorLog: log.New(io.Discard, "", 0)}
 	return lifecycle.Serve(ctx, s, h.listen, time.Second)
@@ -66,7 +64,6 @@ func (h *hook) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	}
 }
 
-// secretKey reads a secret in the form of Standard Webhooks.
 func secretKey(secret string) ([]byte, error) {
 	text, ok := strings.CutPrefix(secret, "whsec_")
 	key, err := base64.StdEncoding.DecodeString(text)
@@ -76,7 +73,6 @@ func secretKey(secret string) ([]byte, error) {
 	return key, nil
 }
 
-// signed reports whether one of the signatures matches the body.
 func (h *hook) signed(header http.Header, body []byte) bool {
 	mac := hmac.New(sha256.New, h.key)
 	_, _ = fmt.Fprintf(mac, "%s.%s.%s", header.Get(headerID), header.Get(headerTimestamp), body) // a hash never fails

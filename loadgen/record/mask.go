@@ -99,7 +99,6 @@ func (m *masker) object(gvk schema.GroupVersionKind, object []byte) ([]byte, err
 	return bytes.TrimSuffix(out.Bytes(), []byte("\n")), nil
 }
 
-// treatment says what becomes of a value and of all below it.
 type treatment byte
 
 const (
@@ -109,7 +108,6 @@ const (
 	fill                      // fillers
 )
 
-// place is where the walk is.
 type place struct {
 	depth   int
 	typ     reflect.Type // in the API, without pointers and slices; nil if the API does not define it
@@ -152,7 +150,6 @@ func ends(field string, names ...string) bool {
 
 const lastApplied = "kubectl.kubernetes.io/last-applied-configuration"
 
-// below is the place of the value of a member.
 func (w *walk) below(at place, key string) place {
 	next := place{depth: at.depth + 1, typ: apiTypes().member(at.typ, key), treat: at.treat,
 		version: key == "resourceVersion"}
@@ -182,7 +179,6 @@ func (w *walk) below(at place, key string) place {
 	return next
 }
 
-// key returns the replacement of a member's key.
 func (w *walk) key(at place, key string) string {
 	switch {
 	case w.all:
@@ -198,7 +194,6 @@ func (w *walk) key(at place, key string) string {
 	return key
 }
 
-// string returns the replacement of a text.
 func (w *walk) string(at place, text string) string {
 	switch {
 	case at.treat == fill || at.treat == pairs:

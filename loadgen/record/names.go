@@ -57,7 +57,6 @@ func newNames(salt []byte) names {
 	return names{block, map[string]string{}}
 }
 
-// permute permutes s in place.
 func (n *names) permute(s []symbol) {
 	for run := range 4 {
 		var state [aes.BlockSize]byte

@@ -5,11 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"time"
 
+	"golang.org/x/sync/errgroup"
 	"k8s.io/client-go/rest"
+
+	"github.com/watchbench/watchbench/internal/lifecycle"
 )
 
 const (
@@ -84,40 +86,23 @@ func (r *Recorder) Run(ctx context.Context, w *Writer) error {
 	if r.ran.Swap(true) {
 		return errors.New("a recorder runs once")
 	}
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	var running sync.WaitGroup
-	failed := make(chan error, len(r.streams)+1) // one send each
+	all, ctx := errgroup.WithContext(ctx)
 	for _, s := range r.streams {
 		s.out = w.Append
-		running.Go(func() { failed <- s.run(ctx) })
+		all.Go(func() error { return s.run(ctx) })
 	}
-	running.Go(func() { failed <- r.flush(ctx, w) })
-	var first error
-	for range cap(failed) {
-		if err := <-failed; err != nil && first == nil {
-			first = err
-			cancel(err)
-		}
+	all.Go(func() error { return r.flush(ctx, w) })
+	err := all.Wait()
+	if flushed := w.Flush(); err == nil {
+		err = flushed
 	}
-	running.Wait()
-	if err := w.Flush(); first == nil {
-		first = err
-	}
-	return first
+	return err
 }
 
 // flush writes what is collected to the file every second, and reports.
 func (r *Recorder) flush(ctx context.Context, w *Writer) error {
-	tick := time.NewTicker(flushEvery)
-	defer tick.Stop()
 	reported := time.Now()
-	for {
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-tick.C:
-		}
+	for lifecycle.Pause(ctx, flushEvery) == nil {
 		if err := w.Flush(); err != nil {
 			return err
 		}
@@ -127,6 +112,7 @@ func (r *Recorder) flush(ctx context.Context, w *Writer) error {
 			r.say("%d frames, %d KiB; %s", frames, bytes>>10, r.Summary())
 		}
 	}
+	return nil
 }
 
 // Summary says what was recorded of each resource.

@@ -16,7 +16,6 @@ import (
 	"github.com/watchbench/watchbench/internal/badinput"
 )
 
-// askTimeout bounds each request of Resolve.
 const askTimeout = 30 * time.Second
 
 // Resolve asks the cluster for its version and for the resources that names mean: plurals (pods), short names (po), or
@@ -70,7 +69,6 @@ func Resolve(ctx context.Context, cfg *rest.Config, names []string) (all []Resou
 	return all, info.GitVersion, nil
 }
 
-// offer is a resource that the cluster has.
 type offer struct {
 	metav1.APIResource
 	gv schema.GroupVersion
@@ -80,7 +78,6 @@ func (o offer) resource() Resource {
 	return Resource{Group: o.gv.Group, Version: o.gv.Version, Name: o.Name, Kind: o.Kind, Namespaced: o.Namespaced}
 }
 
-// full is how the resource is named without doubt.
 func (o offer) full() string { return o.resource().key() }
 
 func find(offered []offer, name string) (Resource, error) {

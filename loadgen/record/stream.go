@@ -36,7 +36,6 @@ type live struct {
 	round        uint32 // of the list that saw it last
 }
 
-// stream records one resource.
 type stream struct {
 	client   rest.Interface
 	out      func(Frame) error
@@ -144,7 +143,6 @@ func (s *stream) list(ctx context.Context) error {
 	}
 }
 
-// listed takes one object of a list.
 func (s *stream) listed(item []byte, first bool) error {
 	key, now, err := identify(item)
 	if err != nil {
@@ -180,7 +178,6 @@ func (s *stream) typed(item []byte) []byte {
 	return append(kubeapi.Typed([]byte("{"), s.resource.APIVersion(), s.resource.Kind), item[1:]...)
 }
 
-// gone writes the deletion of an object of which no event came.
 func (s *stream) gone(key string, was live, version string) error {
 	namespace, name := cutKey(key)
 	b := append([]byte(`{"metadata":{"name":`), jsonscan.AppendString(nil, name)...)
@@ -208,7 +205,6 @@ func (s *stream) complete(version string) error {
 	return s.append(Frame{Type: Synced, ResourceVersion: version})
 }
 
-// watch writes events until the watch ends.
 func (s *stream) watch(ctx context.Context) error {
 	return s.events(ctx, func(e event) error {
 		switch e.Type {

@@ -51,7 +51,6 @@ var apiTypes = sync.OnceValue(func() members {
 	return m
 })
 
-// element returns a type without its pointers and slices.
 func element(t reflect.Type) reflect.Type {
 	for t.Kind() == reflect.Pointer || t.Kind() == reflect.Slice || t.Kind() == reflect.Array {
 		t = t.Elem()
@@ -59,7 +58,6 @@ func element(t reflect.Type) reflect.Type {
 	return t
 }
 
-// add adds t and all types below.
 func (m members) add(t reflect.Type) {
 	for t = element(t); t.Kind() == reflect.Map; {
 		t = element(t.Elem())
@@ -81,7 +79,6 @@ func (m members) add(t reflect.Type) {
 	}
 }
 
-// member returns the type of a member of t, or nil.
 func (m members) member(t reflect.Type, key string) reflect.Type {
 	if t != nil && t.Kind() == reflect.Map {
 		return element(t.Elem())

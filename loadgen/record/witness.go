@@ -68,7 +68,6 @@ func NewWitness(cfg WitnessConfig, access *rest.Config, take func(oplog.Record),
 	return w, nil
 }
 
-// lastLists bounds the lists at the end.
 const lastLists = 30 * time.Second
 
 // Run lists all kinds, calls ready, and records until ctx ends. Then it lists them once more, so that nothing that
@@ -154,7 +153,6 @@ func (k *witnessed) take(f Frame) error {
 	return nil
 }
 
-// cutKey takes the key of an object apart.
 func cutKey(key string) (namespace, name string) {
 	namespace, name, ok := strings.Cut(key, "/")
 	if !ok {

@@ -139,7 +139,6 @@ func (w *Writer) Append(f Frame) error {
 	return nil
 }
 
-// compacted returns the object without white space between tokens.
 func compacted(object []byte) ([]byte, error) {
 	if len(object) > maxObject {
 		return nil, fmt.Errorf("%d bytes, at most %d are possible", len(object), maxObject)

@@ -1,6 +1,7 @@
 package replay
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -57,7 +58,8 @@ func New(source Source, s Settings) *Engine {
 
 func (e *Engine) now() int64 { return e.base + int64(time.Since(e.start)) }
 
-// stamp gives the source the intended times of events.
+func (e *Engine) atOnce(time.Duration) int64 { return e.now() }
+
 func (e *Engine) stamp(intended func(time.Duration) int64) {
 	if s, ok := e.source.(Stamper); ok {
 		s.Stamp(intended)
@@ -66,7 +68,7 @@ func (e *Engine) stamp(intended func(time.Duration) int64) {
 
 // Prepare makes the state before the first event.
 func (e *Engine) Prepare(ctx context.Context) error {
-	e.stamp(func(time.Duration) int64 { return e.now() })
+	e.stamp(e.atOnce)
 	if err := e.play(ctx, e.source.Initial(), nil); err != nil {
 		return fmt.Errorf("making the first state: %w", err)
 	}
@@ -85,7 +87,7 @@ func (e *Engine) Warmup(ctx context.Context) error {
 	if !ok {
 		return nil
 	}
-	e.stamp(func(time.Duration) int64 { return e.now() })
+	e.stamp(e.atOnce)
 	if err := e.play(ctx, w.Warmup(), nil); err != nil {
 		return fmt.Errorf("warming up: %w", err)
 	}
@@ -101,7 +103,7 @@ func (e *Engine) Load(ctx context.Context, begun func(started int64)) (churn.Sta
 	}
 	at := func(at time.Duration) int64 { return start + int64(e.s.Speed.Length(at)) }
 	if !e.s.Speed.Limited() {
-		at = func(time.Duration) int64 { return e.now() }
+		at = e.atOnce
 	}
 	e.stamp(at)
 	err := e.play(ctx, e.source.Events(), at)
@@ -148,7 +150,6 @@ func (e *Engine) play(ctx context.Context, events iter.Seq2[Event, error], at fu
 	return nil
 }
 
-// apply makes one event happen and records it.
 func (e *Engine) apply(ev Event, intended int64) {
 	r := ev.Op
 	r.Intended, r.Started = intended, e.now()
@@ -170,20 +171,14 @@ func (e *Engine) apply(ev Event, intended int64) {
 	}
 	e.s.Log.Append(r)
 	if r.Phase == oplog.PhaseLoad && !r.Bystander {
-		e.change(func(s *churn.Stats) { count(s, err) })
+		e.change(func(s *churn.Stats) {
+			if err == nil {
+				s.Done++
+				return
+			}
+			s.Errors, s.Abandoned, s.FirstError = s.Errors+1, s.Abandoned+1, cmp.Or(s.FirstError, err.Error())
+		})
 	}
-}
-
-// count counts an event of the load.
-func count(s *churn.Stats, err error) {
-	if err == nil {
-		s.Done++
-		return
-	}
-	if s.Errors++; s.Errors == 1 {
-		s.FirstError = err.Error()
-	}
-	s.Abandoned++
 }
 
 func (e *Engine) change(do func(*churn.Stats)) {

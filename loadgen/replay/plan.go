@@ -84,7 +84,6 @@ func (s *PlanSource) Initial() iter.Seq2[Event, error] {
 	}
 }
 
-// each yields the events of operations and reports whether to go on.
 func (s *PlanSource) each(ops iter.Seq[plan.Op], yield func(Event, error) bool) bool {
 	for op := range ops {
 		if !yield(s.event(op)) {
@@ -124,7 +123,6 @@ func (s *PlanSource) Events() iter.Seq2[Event, error] {
 	}
 }
 
-// event returns the event of an operation.
 func (s *PlanSource) event(op plan.Op) (Event, error) {
 	t, intended := op.Target, s.stamp(op.At)
 	if op.Bystander { // of which nothing is kept
@@ -156,7 +154,6 @@ func (s *PlanSource) about(op plan.Op, kind, namespace, name string, intended in
 	return e
 }
 
-// key is the resource of a kind.
 func (s *PlanSource) key(kind string) string {
 	i := slices.IndexFunc(s.served, func(r apisim.Resource) bool { return r.Kind == kind })
 	return s.served[i].Key()

@@ -22,7 +22,6 @@ type Server struct {
 	listener net.Listener
 }
 
-// headerTimeout bounds how long a client may take to ask.
 const headerTimeout = 10 * time.Second
 
 // window of changes that is kept of each kind: that of an apiserver under a fast load, whose cache grows to it.
@@ -51,7 +50,6 @@ func (s *Server) Remote() bool {
 	return ok && !a.IP.IsLoopback()
 }
 
-// contextName is the only context of the kubeconfigs written here.
 const contextName = "apisim"
 
 // KubeconfigOutput describes the file that WriteKubeconfig is to write. Only an earlier one of it is replaced: the flag

@@ -88,7 +88,6 @@ func (s *TraceSource) Resources() []apisim.Resource {
 	return all
 }
 
-// custom reports whether a group is not of an apiserver's own.
 func custom(group string) bool {
 	return strings.Contains(group, ".") && !strings.HasSuffix(group, ".k8s.io")
 }

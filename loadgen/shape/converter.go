@@ -24,7 +24,6 @@ type noDefaults struct{}
 
 func (noDefaults) Default(runtime.Object) {}
 
-// unstructuredMaker makes objects of the custom resource.
 type unstructuredMaker struct{}
 
 func (unstructuredMaker) make(gvk schema.GroupVersionKind) *unstructured.Unstructured {

@@ -42,7 +42,6 @@ var (
 
 func pick(d draw, from []string) string { return from[d.IntN(len(from))] }
 
-// hex is n hexadecimal digits.
 func (d draw) hex(n int) string {
 	b := make([]byte, (n+1)/2)
 	for i := range b {

@@ -17,7 +17,6 @@ type source struct{ component, kind, message string }
 //go:embed events.txt
 var eventsText string
 
-// sources of the reasons that profiles have.
 var sources = func() map[string]source {
 	all := map[string]source{}
 	for line := range strings.Lines(eventsText) {
@@ -27,7 +26,6 @@ var sources = func() map[string]source {
 	return all
 }()
 
-// ofContainer are the reasons that are about a container of the pod.
 var ofContainer = []string{"Pulling", "Pulled", "Created", "Started", "Killing", "BackOff", "Unhealthy"}
 
 func (m *Maker) event(op plan.Op, f *facts, v view, filler string) *corev1.Event {
@@ -78,7 +76,6 @@ func (m *Maker) event(op plan.Op, f *facts, v view, filler string) *corev1.Event
 	return e
 }
 
-// eventManager writes the events of a reason.
 func eventManager(reason string) string {
 	switch sources[reason].component {
 	case managerKubelet:

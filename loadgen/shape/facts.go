@@ -42,7 +42,6 @@ type facts struct {
 // tagLength is the same for every image tag, so that tags do not change the size.
 const tagLength = 12
 
-// facts gathers what op's object has, uids from refs.
 func (m *Maker) facts(op plan.Op, refs Refs, intended time.Time) facts {
 	t := op.Target
 	at := metav1.NewTime(intended.UTC().Truncate(time.Second))
@@ -132,7 +131,6 @@ func root(t *plan.Target) *plan.Target {
 	return t
 }
 
-// digits are 62 hexadecimal ones that follow from seed.
 func digits(seed uint64) string {
 	var raw [32]byte
 	for i := range uint64(4) {

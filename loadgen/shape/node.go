@@ -39,7 +39,6 @@ func (m *Maker) node(op plan.Op, f *facts, v view, text int) *corev1.Node {
 	return n
 }
 
-// nodeImages fill text bytes of JSON.
 func nodeImages(d draw, text int) []corev1.ContainerImage {
 	var all []corev1.ContainerImage
 	const frame = len(`{"names":["",""],"sizeBytes":000000000},`)

@@ -38,7 +38,6 @@ func withTag(spec corev1.PodSpec, tag string) corev1.PodSpec {
 	return spec
 }
 
-// podLabels are those that a workload gives its pods.
 func podLabels(t *template, f *facts, of string) map[string]string {
 	l := make(map[string]string, len(t.labels)+4)
 	maps.Copy(l, t.labels)
@@ -145,7 +144,6 @@ func (f *facts) place(op plan.Op, former place) place {
 	return at
 }
 
-// place is where an object is in its life.
 type place struct {
 	known                      bool // its life from the creation on
 	bound, deleting, finalized bool

@@ -209,7 +209,6 @@ func (b *specBuilder) word(key []string) string {
 	return pick(b.draw, lists[key[1]+"s"])
 }
 
-// env is the name of an environment variable that no other has.
 func (b *specBuilder) env() string {
 	name := strings.ToUpper(pick(b.draw, nouns)) + "_" + pick(b.draw, envs)
 	if b.envs[name] {

@@ -9,7 +9,6 @@ import (
 	"github.com/watchbench/watchbench/loadgen/oplog"
 )
 
-// stage is a kubelet's view of a pod.
 type stage struct {
 	phase                           corev1.PodPhase
 	sandbox, initialized, ready     bool
@@ -39,7 +38,6 @@ var stages = map[string]stage{
 	oplog.TypeTerminated: {phase: corev1.PodFailed, initialized: true, ended: true, killed: true, generation: 2},
 }
 
-// podStatus returns the status that the kubelet reports at a stage.
 func podStatus(t *template, s stage, f *facts) corev1.PodStatus {
 	spec := &t.spec
 	if s.generation == 0 {

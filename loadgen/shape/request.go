@@ -81,16 +81,16 @@ func (m *Maker) Request(op plan.Op, refs Refs, intended time.Time) Request {
 			r.PatchType = types.StrategicMergePatchType
 		}
 	case howDelete:
-		r.Verb, r.Delete = VerbDelete, &metav1.DeleteOptions{GracePeriodSeconds: ptr(int64(0))}
+		r.Verb, r.Delete = VerbDelete, &metav1.DeleteOptions{GracePeriodSeconds: new(int64(0))}
 		if op.Type == oplog.TypeTerminate {
-			r.Delete.GracePeriodSeconds = ptr(int64(gracePeriodSeconds))
+			r.Delete.GracePeriodSeconds = new(int64(gracePeriodSeconds))
 		}
 		if f.uid != "" {
 			r.Delete.Preconditions = &metav1.Preconditions{UID: &f.uid}
 		}
 		if op.Target.Kind != KindPod {
 			// Jobs would otherwise orphan their pods and wait for a garbage collector.
-			r.Delete.PropagationPolicy = ptr(metav1.DeletePropagationBackground)
+			r.Delete.PropagationPolicy = new(metav1.DeletePropagationBackground)
 		}
 	}
 	return r

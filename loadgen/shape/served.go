@@ -287,7 +287,6 @@ func (l *life) managed(b []byte, f *facts) []byte {
 	return append(b, ']')
 }
 
-// sampleRefs gives the uids of samples.
 type sampleRefs struct{}
 
 func (sampleRefs) UID(*plan.Target) types.UID { return sampleUID }

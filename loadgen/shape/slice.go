@@ -59,7 +59,7 @@ func (m *Maker) endpoints(refs Refs, f *facts) []discoveryv1.Endpoint {
 	for _, t := range members {
 		node := m.nodeName(t)
 		e := discoveryv1.Endpoint{
-			Addresses: []string{podIP(t.Lane)}, Conditions: serving, NodeName: &node, Zone: ptr(zoneOf(t.Node)),
+			Addresses: []string{podIP(t.Lane)}, Conditions: serving, NodeName: &node, Zone: new(zoneOf(t.Node)),
 			TargetRef: &corev1.ObjectReference{Kind: KindPod, Namespace: f.namespace, Name: t.Name, UID: uidOf(refs, t)},
 		}
 		switch {

@@ -13,7 +13,7 @@ import (
 func (m *Maker) lease(f *facts, v view) *coordinationv1.Lease {
 	l := &coordinationv1.Lease{
 		ObjectMeta: m.meta(f, map[string]string{}, map[string]string{}),
-		Spec: coordinationv1.LeaseSpec{HolderIdentity: &f.name, LeaseDurationSeconds: ptr(int32(40)),
+		Spec: coordinationv1.LeaseSpec{HolderIdentity: &f.name, LeaseDurationSeconds: new(int32(40)),
 			RenewTime: &f.nowMicro},
 	}
 	if v == viewServed {

@@ -1,7 +1,8 @@
 package shape
 
 import (
-	"math"
+	"math/bits"
+	"slices"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
@@ -23,22 +24,19 @@ type template struct {
 	root        *ownership
 }
 
-// templateKey identifies a template. Sizes and lengths are in steps, seeds in families: a run has some hundreds.
+// templateKey identifies a template: a target as far as the template depends on it, without its names, owner and
+// subject. Sizes and lengths are in steps, seeds in families: a run has one or two thousand.
 type templateKey struct {
-	kind, ownerKind   string
-	family            uint64
-	size, names       int
-	containers, inits int
-	variant           string // Event: its reason
-	subject           string // Event: kind of its subject
-	bound             bool   // Pod: at its fullest when it is created
+	plan.Target
+	owner, subject string // their kinds
+	// lengths of the names of the object, its owner, the owner's owner and the subject; 0 for none.
+	lengths [4]int
 }
 
 const (
-	families = 16
-	// sizeStep is the relative step of sizes: templates are within half of it.
-	sizeStep = 0.02
-	nameStep = 24
+	families   = 16
+	lengthStep = 8  // of names
+	hashLength = 10 // of the last part of a ReplicaSet's name
 
 	streamSpec, streamContent, streamGates = 1, 2, 3
 )
@@ -50,29 +48,48 @@ const MaxBytes = 1 << 20
 var maxBytes = map[string]int{KindEvent: 100 << 10, KindNode: 800 << 10}
 
 func keyOf(t *plan.Target) templateKey {
-	k := templateKey{kind: t.Kind, bound: t.Bound, family: mix(root(t).Seed) % families,
-		containers: min(max(1, t.Containers), 40), inits: min(max(0, t.InitContainers), 20)}
-	names := len(t.Name)
-	if t.Owner != nil {
-		k.ownerKind = t.Owner.Kind
-		names += len(t.Owner.Name) + len(root(t).Name)
-	}
-	if t.Kind == KindEvent {
-		k.variant, k.family = t.Reason, 0
-		if t.Subject != nil {
-			k.subject, k.family = t.Subject.Kind, mix(root(t.Subject).Seed)%families
-			names += 2 * len(t.Subject.Name)
-		}
-	}
-	k.names = names / nameStep
-	k.size = bucket(wantedBytes(t))
+	k := templateKey{Target: plan.Target{
+		Kind: t.Kind, Namespace: min(t.Namespace, 0), Seed: mix(root(t).Seed) % families, Bytes: rounded(wantedBytes(t)),
+		Stripped: t.Stripped, Containers: min(max(1, t.Containers), 40), InitContainers: min(max(0, t.InitContainers), 20),
+		Bound: t.Bound, Shard: min(t.Shard, 1), Reason: t.Reason,
+	}}
 	switch t.Kind {
 	case KindEndpointSlice, KindLease:
-		k.size, k.names, k.family = 0, 0, 0
-	case KindConfigMap, KindWidget, KindNode:
-		k.family = 0
+		return templateKey{Target: plan.Target{Kind: t.Kind}}
+	case KindConfigMap, KindWidget, KindNode, KindEvent:
+		k.Seed = 0
+	}
+	length := func(name string) int { return (len(name) + lengthStep/2) / lengthStep * lengthStep }
+	k.lengths[0] = length(t.Name)
+	if o := t.Owner; o != nil {
+		k.owner, k.lengths[1] = o.Kind, length(o.Name)
+		if o.Owner != nil {
+			k.lengths[2] = length(root(o).Name)
+		}
+	}
+	if s := t.Subject; s != nil {
+		k.subject, k.lengths[3], k.Seed = s.Kind, length(s.Name), root(s).Seed%families // of which its words are
 	}
 	return k
+}
+
+// sample is a target with the key. What a template is sized by must not depend on which target a process builds first.
+func (k templateKey) sample() *plan.Target {
+	t := k.Target
+	name := func(length int) string {
+		return strings.Repeat("n", max(1, length-hashLength-1)) + "-" + strings.Repeat("h", hashLength)
+	}
+	t.Name = name(k.lengths[0])
+	if k.owner != "" {
+		t.Owner = &plan.Target{Kind: k.owner, Name: name(k.lengths[1])}
+		if n := k.lengths[2]; n > 0 {
+			t.Owner.Owner = &plan.Target{Name: name(n)}
+		}
+	}
+	if k.subject != "" {
+		t.Subject = &plan.Target{Kind: k.subject, Name: name(k.lengths[3]), Seed: k.Seed}
+	}
+	return &t
 }
 
 func wantedBytes(t *plan.Target) int {
@@ -83,11 +100,13 @@ func wantedBytes(t *plan.Target) int {
 	return min(max(t.Bytes, 0), most)
 }
 
-func bucket(bytes int) int {
+// rounded is a size to its first six bits, within 1.6 %.
+func rounded(bytes int) int {
 	if bytes < 256 {
 		return 0
 	}
-	return int(math.Round(math.Log(float64(bytes)) / sizeStep))
+	step := 1 << (bits.Len(uint(bytes)) - 6)
+	return (bytes + step/2) / step * step
 }
 
 // template returns a target's template, built under the lock at its first use.
@@ -97,7 +116,7 @@ func (m *Maker) template(t *plan.Target, hold bool) *template {
 	defer m.mu.Unlock()
 	tp := m.templates[key]
 	if tp == nil {
-		tp = m.build(key, t)
+		tp = m.build(key)
 		m.templates[key] = tp
 	}
 	if hold {
@@ -106,7 +125,6 @@ func (m *Maker) template(t *plan.Target, hold bool) *template {
 	return tp
 }
 
-// fullest are the operations after which an object is at its fullest.
 func fullest(t *plan.Target) []string {
 	switch t.Kind {
 	case KindPod:
@@ -121,45 +139,39 @@ func fullest(t *plan.Target) []string {
 	}
 }
 
-func (m *Maker) build(key templateKey, t *plan.Target) *template {
-	want := wantedBytes(t)
-	seed := mix(key.family)
+func (m *Maker) build(key templateKey) *template {
+	t, want, seed := key.sample(), key.Bytes, mix(key.Seed)
+	withSpec := slices.Contains([]string{KindPod, KindReplicaSet, KindDeployment, KindDaemonSet, KindJob}, key.Kind)
 	fill := func(budget, pad int) *template {
 		tp := &template{root: &ownership{}}
-		switch key.kind {
-		case KindPod, KindReplicaSet, KindDeployment, KindDaemonSet, KindJob:
-			d := newDraw(seed, streamSpec)
-			job := key.kind == KindJob || key.ownerKind == KindJob
-			if key.kind == KindPod {
-				tp.gates, tp.farewell = gatesFor(newDraw(seed, streamGates), budget)
-				budget -= min(budget/gatePart, maxGates)
-			}
-			tp.spec, tp.annotations = buildSpec(d, key.containers, key.inits, budget, job)
-			tp.spec.ReadinessGates = gateNames(tp.gates)
-			tp.labels = map[string]string{componentLabel: tp.spec.Containers[0].Name}
-			if pad > 0 {
-				text := newDraw(seed, streamContent).text(pad)
-				if key.kind == KindPod {
-					tp.annotations[padding] = text
-				} else {
-					tp.own = map[string]string{padding: text}
-				}
-			}
-		default:
+		if !withSpec {
 			tp.text = max(0, budget+pad)
+			return tp
+		}
+		if key.Kind == KindPod {
+			tp.gates, tp.farewell = gatesFor(newDraw(seed, streamGates), budget)
+			budget -= min(budget/gatePart, maxGates)
+		}
+		tp.spec, tp.annotations = buildSpec(newDraw(seed, streamSpec), key.Containers, key.InitContainers, budget,
+			key.Kind == KindJob || key.owner == KindJob)
+		tp.spec.ReadinessGates = gateNames(tp.gates)
+		tp.labels = map[string]string{componentLabel: tp.spec.Containers[0].Name}
+		switch text := newDraw(seed, streamContent).text(pad); {
+		case pad <= 0:
+		case key.Kind == KindPod:
+			tp.annotations[padding] = text
+		default:
+			tp.own = map[string]string{padding: text}
 		}
 		return tp
 	}
-	if key.size == 0 {
+	if want == 0 {
 		return fill(0, 0)
 	}
-	base := m.measure(fill(0, 0), t)
-	budget := want - base
+	budget := want - m.measure(fill(0, 0), t)
 	if budget <= 0 {
 		return fill(0, 0)
 	}
-	withSpec := key.kind == KindPod || key.kind == KindReplicaSet || key.kind == KindDeployment ||
-		key.kind == KindDaemonSet || key.kind == KindJob
 	left := 0
 	for range 6 {
 		left = want - m.measure(fill(budget, 0), t)
@@ -188,9 +200,8 @@ func (m *Maker) measure(tp *template, t *plan.Target) int {
 	l := &life{template: tp, own: tp.root}
 	size := 0
 	for i, typ := range fullest(t) {
-		n := max(1, t.Spec)
-		op := plan.Op{ID: int64(123456 + i), Type: typ, Target: t, State: &plan.State{Replicas: n, Ready: n, Updated: n,
-			Active: n, Count: 1}}
+		op := plan.Op{ID: int64(123456 + i), Type: typ, Target: t, State: &plan.State{Replicas: 1, Ready: 1, Updated: 1,
+			Active: 1, Count: 1}}
 		size = len(m.serve(l, op, sampleRefs{}, 12345678, sampleTime))
 		if t.Stripped {
 			f := m.facts(op, sampleRefs{}, sampleTime)

@@ -14,7 +14,6 @@ import (
 
 const revisionAnnotation = "deployment.kubernetes.io/revision"
 
-// workload is the metadata of a workload and the template of its pods.
 func (m *Maker) workload(t *template, f *facts, v view, of string) (metav1.ObjectMeta, corev1.PodTemplateSpec) {
 	annotations := maps.Clone(t.own)
 	if annotations == nil {
@@ -32,8 +31,6 @@ func (m *Maker) workload(t *template, f *facts, v view, of string) (metav1.Objec
 	return meta, corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Labels: labels, Annotations: t.annotations},
 		Spec: withTag(t.spec, f.tag)}
 }
-
-func ptr[T any](v T) *T { return &v }
 
 func (m *Maker) deployment(t *template, f *facts, v view) *appsv1.Deployment {
 	d := &appsv1.Deployment{}

@@ -5,7 +5,6 @@ import (
 	"time"
 )
 
-// supervise lets the faults of the exchange's course come and go in time.
 func (x *exchange) supervise() {
 	timer := time.NewTimer(0)
 	defer timer.Stop()
@@ -112,7 +111,6 @@ func latest(a, b time.Time) time.Time {
 	return b
 }
 
-// objectOf names the object of a frame.
 func objectOf(line []byte) string {
 	var f struct {
 		Object struct {

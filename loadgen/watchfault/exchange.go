@@ -13,7 +13,6 @@ import (
 	"github.com/watchbench/watchbench/internal/kubeapi"
 )
 
-// ending is how a fault ends an exchange.
 type ending int
 
 const (
@@ -63,7 +62,6 @@ type occasion struct {
 	began uint64
 }
 
-// course describes what a fault does to an exchange in a window.
 type course struct {
 	hit, fired bool
 	from, to   time.Time // to is zero for the window's end
@@ -173,7 +171,6 @@ func (x *exchange) finish() {
 	_ = x.hold()
 }
 
-// hold waits while the watch is silent.
 func (x *exchange) hold() error {
 	for {
 		x.mu.Lock()
@@ -205,7 +202,6 @@ func (x *exchange) put(p []byte) error {
 var bookmarkFrame = []byte(`{"type":"BOOKMARK"`)
 var listEnd = []byte(`"k8s.io/initial-events-end":"true"`)
 
-// frame passes one line on.
 func (x *exchange) frame(line []byte) error {
 	if bytes.HasPrefix(line, bookmarkFrame) {
 		return x.bookmark(line)
@@ -236,11 +232,8 @@ func eventType(line []byte) string {
 	if !ok {
 		return ""
 	}
-	i := bytes.IndexByte(rest, '"')
-	if i < 0 {
-		return ""
-	}
-	return string(rest[:i])
+	kind, _, _ := bytes.Cut(rest, []byte{'"'})
+	return string(kind)
 }
 
 func (x *exchange) bookmark(line []byte) error {

@@ -131,7 +131,6 @@ func (in *Injector) wait(ctx context.Context, a *active, d time.Duration) bool {
 	}
 }
 
-// pass serves the request under the faults of its course and of its events.
 func (x *exchange) pass(next http.Handler, r *http.Request) {
 	defer x.cancel()
 	if x.step(time.Now()); !x.over() {
@@ -169,7 +168,6 @@ func (x *exchange) serve(next http.Handler, r *http.Request) {
 	next.ServeHTTP(x, r)
 }
 
-// abort resets the connection, as far as that can be done.
 func abort(w http.ResponseWriter) {
 	conn, _, err := http.NewResponseController(w).Hijack()
 	if err != nil {
@@ -178,5 +176,4 @@ func abort(w http.ResponseWriter) {
 	faultlist.Reset(conn)
 }
 
-// itoa is short for what queries need.
 func itoa(n uint64) string { return strconv.FormatUint(n, 10) }

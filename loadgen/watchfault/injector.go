@@ -17,7 +17,6 @@ type Injector struct {
 	ordinals map[string]uint64 // requests so far by verb and path
 }
 
-// active is a fault in force.
 type active = faultlist.Active[Spec]
 
 // maxPaths bounds the paths that have an ordinal of their own; further ones share one.
@@ -49,7 +48,6 @@ func (in *Injector) snapshot(c class, r request) ([]*active, <-chan struct{}) {
 // fire counts a firing on key and reports whether it may take place.
 func (in *Injector) fire(a *active, key string) bool { return in.Fire(a, mix(in.seed, key)) }
 
-// ordinal numbers the requests of a verb and path from 1.
 func (in *Injector) ordinal(r request) uint64 {
 	in.mu.Lock()
 	defer in.mu.Unlock()
@@ -66,7 +64,6 @@ func (in *Injector) hits(a *active, what string, n ...uint64) bool {
 	return a.Spec.Probability == 1 || in.draw(a, what, n...) < a.Spec.Probability
 }
 
-// draw is a number from 0 up to 1.
 func (in *Injector) draw(a *active, what string, n ...uint64) float64 {
 	return float64(mix(in.seed, a.Spec.Text+"\x00"+what, n...)>>11) / (1 << 53)
 }

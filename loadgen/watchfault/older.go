@@ -10,7 +10,6 @@ import (
 	"github.com/watchbench/watchbench/internal/kubeapi"
 )
 
-// recorder keeps an answer in memory.
 type recorder struct {
 	header http.Header
 	status int
@@ -45,7 +44,6 @@ func ask(next http.Handler, r *http.Request, params map[string]string) (list raw
 	return list, ok
 }
 
-// rawList is a list of which only the outside is known.
 type rawList struct {
 	Kind       string            `json:"kind"`
 	APIVersion string            `json:"apiVersion"`
@@ -59,17 +57,14 @@ type rawList struct {
 // state the request stays as it is.
 func (x *exchange) goBack(next http.Handler, r *http.Request, a *active) *http.Request {
 	q := r.URL.Query()
-	var to uint64
-	if rv, err := strconv.ParseUint(q.Get("resourceVersion"), 10, 64); x.req.verb == Watch && err == nil && rv > 0 {
-		to = back(rv, a.Spec.Versions)
-	} else {
+	rv, err := strconv.ParseUint(q.Get("resourceVersion"), 10, 64)
+	if x.req.verb != Watch || err != nil || rv == 0 {
 		now, ok := ask(next, r, map[string]string{"limit": "1"})
-		rv, err := strconv.ParseUint(now.Metadata.ResourceVersion, 10, 64)
-		if !ok || err != nil {
+		if rv, err = strconv.ParseUint(now.Metadata.ResourceVersion, 10, 64); !ok || err != nil || rv == 0 {
 			return r
 		}
-		to = back(rv, a.Spec.Versions)
 	}
+	to := rv - min(a.Spec.Versions, rv-1)
 	if x.req.verb == Stream {
 		state, ok := ask(next, r, map[string]string{"resourceVersion": itoa(to), "resourceVersionMatch": "Exact"})
 		if !ok {
@@ -88,14 +83,6 @@ func (x *exchange) goBack(next http.Handler, r *http.Request, a *active) *http.R
 	return r
 }
 
-func back(rv, versions uint64) uint64 {
-	if rv > versions {
-		return rv - versions
-	}
-	return 1
-}
-
-// streamState writes a state as the initial events of a streaming list.
 func (x *exchange) streamState(r *http.Request, state rawList, rv uint64) {
 	x.Header().Set("Content-Type", kubeapi.StatusType)
 	kind := strings.TrimSuffix(state.Kind, "List")

@@ -9,7 +9,6 @@ import (
 	"github.com/watchbench/watchbench/internal/kubeapi"
 )
 
-// request has the properties by which faults are chosen.
 type request struct {
 	verb     string
 	resource string // plural; empty for other paths
@@ -40,7 +39,6 @@ func classify(r *http.Request) request {
 	return req
 }
 
-// on reads a boolean parameter as an apiserver does.
 func on(q url.Values, name string) bool {
 	v, given := q[name]
 	return given && v[0] != "0" && !strings.EqualFold(v[0], "false")

@@ -33,7 +33,6 @@ const (
 	Refuse     Effect = "refuse"
 )
 
-// class says when a fault is drawn.
 type class int
 
 const (
@@ -98,7 +97,6 @@ type Spec struct {
 	Kinds []string // plurals as in URLs; empty is all
 }
 
-// eventTypes of events about objects.
 var eventTypes = []string{"ADDED", "MODIFIED", "DELETED"}
 
 // Hits reports whether the fault is meant for objects of a Kind.

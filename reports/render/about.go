@@ -60,7 +60,6 @@ func (t *table) about() Section {
 	return s
 }
 
-// podFacts say what the parties of a run in a cluster ran on.
 func podFacts(p *result.Pods) [][2]string {
 	if p == nil {
 		return nil
@@ -151,7 +150,9 @@ func (t *table) method() Section {
 			s.Notes = append(s.Notes, model.says)
 		}
 	}
-	s.Notes = append(s.Notes, generators(t.res.Cells)...)
+	if wrote := t.distinct(generators); wrote != "" {
+		s.Notes = append(s.Notes, wrote+" operations.")
+	}
 	flags := t.res.Environment.EtcdFlags
 	if slices.Contains(flags, "--unsafe-no-fsync=true") || slices.Contains(flags, "--unsafe-no-fsync") {
 		s.Notes = append(s.Notes, "etcd ran without fsync: API server writes are faster than with a disk's durability.")
@@ -159,24 +160,14 @@ func (t *table) method() Section {
 	return s
 }
 
-// generators says by whom operations were written, where there were several: by each in all cells together.
-func generators(cells []result.Cell) (notes []string) {
-	byNumber := map[int][]int64{}
-	for _, c := range cells {
-		for i, wrote := range c.Load.Generators {
-			n := len(c.Load.Generators)
-			byNumber[n] = append(byNumber[n], make([]int64, n-len(byNumber[n]))...)
-			byNumber[n][i] += wrote
-		}
+func generators(c *result.Cell) string {
+	if len(c.Load.Generators) == 0 {
+		return ""
 	}
-	for _, n := range slices.Sorted(maps.Keys(byNumber)) {
-		each := strings.ReplaceAll(strings.Trim(fmt.Sprint(byNumber[n]), "[]"), " ", ", ")
-		notes = append(notes, fmt.Sprintf("%d generators: %s operations.", n, each))
-	}
-	return notes
+	each := strings.ReplaceAll(strings.Trim(fmt.Sprint(c.Load.Generators), "[]"), " ", "+")
+	return fmt.Sprintf("%d generators: %s", len(c.Load.Generators), each)
 }
 
-// carries says what carried the parties.
 func carries(p *result.Pods) string {
 	if p == nil {
 		return "One machine carries all parts: compare points of one run, and read ratios before figures."

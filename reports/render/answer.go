@@ -114,7 +114,6 @@ func (t *table) decided() (s []string) {
 	return s
 }
 
-// race says which point leads under one load, and by how much.
 func (t *table) race(c *result.Contest) string {
 	best, better, took := "fastest", "faster", "all Pods were stored after %s s"
 	if c.Figure == result.FigureFreshness {
@@ -200,7 +199,6 @@ func (t *table) leads(c *result.Contest, m result.Metric, better string) (claims
 	return claims
 }
 
-// sizing says which settings keep up with an open load.
 func (t *table) sizing(s *result.Sizing) string {
 	chosen := t.row(append(append(slices.Clone(s.Every), s.Latest...), s.Closest)[0])
 	text := "At " + question(chosen) + ", "
@@ -274,7 +272,6 @@ func (t *table) best() map[*row]string {
 	return all
 }
 
-// others are the first names, and how many more there are.
 func others(names []string, most int) []string {
 	if n := len(names) - most; n > 0 {
 		return append(names[:most:most], plural(n, "other"))
@@ -290,7 +287,6 @@ func leading(before, s string, after ...string) string {
 	return before + s + strings.Join(after, "")
 }
 
-// inShort is the first words of a text that may be long.
 func inShort(s string, most int) string {
 	words := strings.Fields(clean(s))
 	cut := len(words) > most

@@ -132,7 +132,6 @@ func (p *Plot) axis(of int) string {
 	return "value"
 }
 
-// bound adds a horizontal line over all points so far.
 func (p *Plot) bound(name string, at float64) {
 	var xs []float64
 	for _, l := range p.Lines {

@@ -94,7 +94,6 @@ func comparisonGrid(figures []gate.Figure) Table {
 	return s
 }
 
-// ratioNumber formats a ratio with enough digits near 1.
 func ratioNumber(v float64) string {
 	if v >= 0.1 && v < 2 {
 		return fixed(&v, 3)

@@ -93,7 +93,6 @@ func gateValue(v *float64) string {
 	return fmt.Sprintf("%.5g", *v)
 }
 
-// gateNotes say what was compared, how, and what was not.
 func gateNotes(v *gate.Verdict) (notes []string) {
 	for _, r := range v.Reasons {
 		if !strings.Contains(v.Sentence(), r) { // which names the first few

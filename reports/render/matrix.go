@@ -14,7 +14,6 @@ import (
 	"github.com/watchbench/watchbench/reports/result"
 )
 
-// matrixLegend explains the cells of the fault matrix.
 const matrixLegend = "pass and FAIL are asserted, (…) is only measured, n/a was not asked, ? could not be judged, " +
 	"fail* was expected " +
 	"of this profile; O: how many pairs of writes could have been swapped, no power if too few."
@@ -135,21 +134,22 @@ func matrixCell(e *result.MatrixEntry, col string) Cell {
 
 func matrixState(e *result.MatrixEntry) Cell {
 	failed, invalid := e.Verdict()
+	var bad []string
+	if len(failed) > 0 {
+		bad = append(bad, "FAILED")
+	}
+	if e.Error != "" {
+		bad = append(bad, "aborted")
+	} else if invalid != "" {
+		bad = append(bad, "INVALID")
+	}
 	switch {
 	case e.NotBuilt != "":
 		return Cell{Text: e.NotBuilt, Tone: Faint}
 	case e.NotRun:
 		return Cell{Text: "not run", Tone: Faint}
-	case e.Error != "" && len(failed) > 0:
-		return Cell{Text: "FAILED, aborted", Tone: Bad}
-	case e.Error != "":
-		return Cell{Text: "aborted", Tone: Bad}
-	case invalid != "" && len(failed) > 0:
-		return Cell{Text: "FAILED, INVALID", Tone: Bad}
-	case invalid != "":
-		return Cell{Text: "INVALID", Tone: Bad}
-	case len(failed) > 0:
-		return Cell{Text: "FAILED", Tone: Bad}
+	case len(bad) > 0:
+		return Cell{Text: strings.Join(bad, ", "), Tone: Bad}
 	case len(e.Expected) > 0:
 		return Cell{Text: "fails as expected", Tone: Good}
 	}

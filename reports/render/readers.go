@@ -64,7 +64,6 @@ func (t *table) readers() Section {
 	return s
 }
 
-// counts lists what is not 0, the most frequent first.
 func counts(all map[string]int64) string {
 	var parts []string
 	for _, k := range slices.SortedFunc(maps.Keys(all), func(a, b string) int {
@@ -77,7 +76,6 @@ func counts(all map[string]int64) string {
 	return cmp.Or(strings.Join(parts, ", "), "none")
 }
 
-// growth is the table of the ladder of scale.
 func (t *table) growth() Section {
 	s := Section{ID: "growth", Title: "Growth", Table: Table{Heads: append(Heads("rung"),
 		Head{Title: "objects", Meaning: "That existed before the load."},
@@ -116,7 +114,6 @@ func (t *table) growth() Section {
 	return s
 }
 
-// ladder reports whether the points are rungs.
 func (t *table) ladder() bool {
 	is, _ := t.res.Scenario["ladder"].(bool)
 	return is

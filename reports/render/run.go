@@ -63,7 +63,6 @@ func lead(swept *Section, loads []Section) (first []Plot) {
 	return first
 }
 
-// mainFigures are the columns of the first table.
 var mainFigures = []string{result.FigureDrain, result.FigureFreshness, "storage.qps", "storage.efficiency",
 	"watcher.cpuMicrosPerEvent", "watcher.rssPeakMiB"}
 
@@ -78,7 +77,6 @@ func figureOf(name string) result.Metric {
 	return having(func(m result.Metric) bool { return m.Name == name })[0]
 }
 
-// having are the metrics that reports show which have some property.
 func having(is func(result.Metric) bool) (all []result.Metric) {
 	return slices.DeleteFunc(slices.Clone(result.Figures()), func(m result.Metric) bool { return !is(m) })
 }
@@ -209,7 +207,6 @@ func sends(r *row) string {
 	}
 }
 
-// paces is the table of rows that keep up with an open load or fall behind.
 func (t *table) paces() Section {
 	s := Section{ID: "pace", Title: "Who keeps up", Table: t.keys(), Notes: []string{
 		"Of a row that falls behind, freshness depends on the length of the load: a longer one gives more."}}
@@ -359,7 +356,6 @@ func Formats() []Format[*result.Results] {
 	}
 }
 
-// as writes the document of something.
 func as[T any](write func(io.Writer, *Document) error, of func(T) *Document) func(io.Writer, T) error {
 	return func(w io.Writer, v T) error { return write(w, of(v)) }
 }

@@ -10,7 +10,6 @@ import (
 	"github.com/watchbench/watchbench/internal/units"
 )
 
-// unknown is how a value that is not known is shown.
 const unknown = "–"
 
 // clean makes text that may come from a cluster safe to show anywhere as plain text: control characters, line breaks,
@@ -38,10 +37,8 @@ func fixed(v *float64, decimals int) string {
 	return s
 }
 
-// exact formats v so that reading it back gives the same number.
 func exact(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }
 
-// short formats v with three significant digits for running text.
 func short(v float64) string {
 	switch a := math.Abs(v); {
 	case a >= 100:

@@ -100,7 +100,6 @@ func tuningFacts(all []result.TuningFact) (t Table) {
 	return t
 }
 
-// tuningQuestion lists the question and the objective.
 func tuningQuestion(t *result.Tuning) []result.TuningFact {
 	facts := slices.Clone(t.Asked)
 	bound := fmt.Sprintf("%s of at most %s s", t.Objective.Metric, Brief(t.Objective.Bound))
@@ -108,7 +107,6 @@ func tuningQuestion(t *result.Tuning) []result.TuningFact {
 	return append(facts, result.TuningFact{Name: "measured on", Value: t.Provider + " cluster"})
 }
 
-// shown are the candidates of the table: those that were measured.
 func shown(t *result.Tuning) (all []*result.TunedCandidate) {
 	for i := range t.Candidates {
 		c := &t.Candidates[i]
@@ -155,7 +153,6 @@ func candidates(t *result.Tuning) Table {
 	return table
 }
 
-// chosenAs says what a candidate was chosen for.
 func chosenAs(t *result.Tuning, c *result.TunedCandidate) string {
 	var is []string
 	for _, x := range []struct {
@@ -189,7 +186,6 @@ func candidateVerdict(c *result.TunedCandidate) Cell {
 	return v
 }
 
-// candidateNotes say how the table came about.
 func candidateNotes(t *result.Tuning) []string {
 	return append([]string{
 		fmt.Sprintf("%s in virtual time, %s measured.", plural(t.Simulated, "cell"), plural(t.Measured, "cell")),

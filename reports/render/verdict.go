@@ -9,7 +9,6 @@ import (
 	"github.com/watchbench/watchbench/reports/result"
 )
 
-// state says whether a row may be believed and compared.
 type state string
 
 const (
@@ -177,7 +176,6 @@ func (r *row) verdict() string {
 // CellChecks is a cell's checks in a few words.
 func CellChecks(c *result.Cell) string { return strings.Join((&row{checks: c.Checks}).words(), ", ") }
 
-// words are those on the checks.
 func (r *row) words() (words []string) {
 	failed, allowed, passed, open := r.with(result.Fail), r.with(result.Allowed), r.with(result.Pass), r.open()
 	if len(failed) > 0 {

@@ -192,15 +192,19 @@ func (w *world) do(o op, phase string) {
 		Intended: now.UnixNano(), Started: now.UnixNano(), Finished: now.UnixNano(), Status: http.StatusOK,
 	}
 	if o.typ == oplog.TypeDelete {
-		was, _ := w.api.Get(o.resource.Key(), o.ns, o.name)
 		gone, err := w.api.Delete(o.resource.Key(), o.ns, o.name)
 		if err != nil {
 			w.t.Error(err)
 			return
 		}
-		r.UID, r.ResourceVersion, r.DeletedVersion = gone.UID, was.ResourceVersion, gone.ResourceVersion
+		r.UID, r.ResourceVersion, r.DeletedVersion = gone.UID, gone.Before, gone.ResourceVersion
 	} else {
-		was, _ := w.api.Get(o.resource.Key(), o.ns, o.name)
+		var was apisim.Object
+		for _, x := range w.api.Objects(o.resource.Key()) {
+			if x.Namespace == o.ns && x.Name == o.name {
+				was = x
+			}
+		}
 		raw, err := o.object(was.JSON(), canary)
 		if err != nil {
 			w.t.Error(err)
