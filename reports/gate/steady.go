@@ -33,9 +33,8 @@ func (f figure) relative() figure {
 // both, and would hide itself. In few blocks such a change goes unseen, so the relative interval decides only what
 // the median of the figure itself agrees with.
 func (f *Finding) steady(p *point, fig figure, rules *Rules) {
-	own, okOwn := p.ratio(fig.relative())
-	yard, okYard := p.ratio(figure{value: beside})
-	if !okOwn || !okYard {
+	own, yard := p.ratio(fig.relative()), p.ratio(figure{value: beside})
+	if own.N == 0 || yard.N == 0 {
 		return
 	}
 	raw, one := f.harm(), yard.At(rules.level())

@@ -189,9 +189,8 @@ func growthRule(after []*Line) Rule {
 	return r
 }
 
-// fullRule: the Writer queue is full in the rows in which it is published to be, and in no
-// other. A row whose load brought fewer events than the queues have room for says nothing of
-// the first.
+// fullRule: the Writer queue is full in the rows in which it is published to be, and in no other. A row whose load
+// brought fewer events than the queues have room for says nothing of the first.
 func fullRule(before []*Line) Rule {
 	r := Rule{Name: "before: the Writer queue fills from 100 threads on", Verdict: NotMeasured}
 	var wrong, right []string

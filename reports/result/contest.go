@@ -107,22 +107,21 @@ const everyEvent = 0.99
 
 // SendsEvery reports whether every event was sent, and how many requests an event took; nil where that is not known.
 func (p *Group) SendsEvery() (every bool, perEvent *float64) {
-	perEvent = p.Median(func(c *Cell) *float64 {
-		if c.Pace == nil {
-			return nil
-		}
-		return c.Pace.SentPerEvent
-	})
+	perEvent = p.pace(func(x *Pace) *float64 { return x.SentPerEvent })
 	return perEvent != nil && *perEvent >= everyEvent, perEvent
 }
 
 // BacklogGrowth is by how many writes a second those grew that storage was owed.
 func (p *Group) BacklogGrowth() *float64 {
+	return p.pace(func(x *Pace) *float64 { return &x.GrowthQPS })
+}
+
+func (p *Group) pace(of func(*Pace) *float64) *float64 {
 	return p.Median(func(c *Cell) *float64 {
 		if c.Pace == nil {
 			return nil
 		}
-		return &c.Pace.GrowthQPS
+		return of(c.Pace)
 	})
 }
 
@@ -189,10 +188,7 @@ func (r *Results) Decide() {
 	figure, _ := decides["figure"].(string)
 	names, by := r.contests()
 	for _, name := range names {
-		c := Contest{Name: name, Figure: cmp.Or(figure, FigureDrain)}
-		for _, p := range by[name] {
-			c.Points = append(c.Points, p.Name)
-		}
+		c := Contest{Name: name, Figure: cmp.Or(figure, FigureDrain), Points: ids(by[name])}
 		if figure == "" && by[name][0].Cells[0].Load.Model == ModelOpen {
 			c.Figure = ""
 			if c.Sizing = r.size(by[name]); c.Sizing == nil {
@@ -218,9 +214,10 @@ func (c *Contest) rank(points []*Group) {
 		}
 	}
 	slices.SortStableFunc(takes, func(a, b *Group) int { return cmp.Compare(*a.Median(of), *b.Median(of)) })
+	c.Takes = ids(takes)
 	var rows [][]*Cell
 	for _, p := range takes {
-		c.Takes, rows = append(c.Takes, p.Name), append(rows, p.Valid())
+		rows = append(rows, p.Valid())
 	}
 	ranking, ok := Rank(rows, of)
 	if !ok {

@@ -25,11 +25,7 @@ var ErrSchema = errors.New("another format, or another version of it")
 
 // LoadFile reads a run's record: path names the file or the run's folder.
 func LoadFile(path string) (*Results, error) {
-	info, err := os.Stat(path)
-	if err != nil {
-		return nil, fmt.Errorf("open results: %w", err)
-	}
-	if info.IsDir() {
+	if info, err := os.Stat(path); err == nil && info.IsDir() {
 		path = filepath.Join(path, FileName)
 	}
 	f, err := os.Open(path)
