@@ -41,7 +41,7 @@ func (p *point) judge(name string, rule Rule, rules *Rules) Finding {
 		f.Outcome, f.Why = Invalid, why
 		return f
 	}
-	f.Base, f.New = median(s.sides[0]), median(s.sides[1])
+	f.Base, f.New = stats.Median(s.sides[0]), stats.Median(s.sides[1])
 	if rule.Kind == KindExact {
 		spread, sharp := s.sharp(f.Allow)
 		if sharp {
@@ -205,7 +205,7 @@ func (f *Finding) exact(s samples) {
 			gone++
 		}
 	}
-	if m := median(ratios); m != nil {
+	if m := stats.Median(ratios); m != nil {
 		f.Interval = stats.Interval{Low: *m, High: *m}
 		f.Ratio = &stats.Ratio{Median: *m, N: f.N}
 	}
@@ -222,11 +222,4 @@ func (f *Finding) exact(s samples) {
 	case 2*better > f.N:
 		f.Improved = true
 	}
-}
-
-func median(values []float64) *float64 {
-	if m, ok := stats.Median(values); ok {
-		return &m
-	}
-	return nil
 }

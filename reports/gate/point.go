@@ -145,7 +145,7 @@ func figureOf(name string) (fig figure, err error) {
 		unit += "/" + of[1].Unit
 	}
 	return figure{unit, cmp.Or(of[0].Better, result.Lower), func(c *result.Cell) *float64 {
-		return quotient(of[0].Of(c), of[1].Of(c))
+		return stats.Quotient(of[0].Of(c), of[1].Of(c))
 	}}, nil
 }
 
@@ -156,11 +156,4 @@ func mustFigure(name string) figure {
 		panic(err)
 	}
 	return fig
-}
-
-func quotient(v, per *float64) *float64 {
-	if v == nil || per == nil || *per == 0 {
-		return nil
-	}
-	return new(*v / *per)
 }

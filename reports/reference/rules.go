@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/watchbench/watchbench/reports/result"
+	"github.com/watchbench/watchbench/reports/stats"
 )
 
 // Factor is the storage rate after ÷ before at comparable loads.
@@ -41,7 +42,7 @@ func (c *Comparison) factors(watcher string) (all []Factor) {
 			Published: a.Row.StorageQPS / b.Row.StorageQPS, Drain: a.Row.DrainQPS() / b.Row.DrainQPS(), Why: reached(a, b),
 		}
 		if f.Why == "" {
-			f.All = over(a.All(), b.All())
+			f.All = stats.Quotient(a.All(), b.All())
 		}
 		all = append(all, f)
 	}
@@ -62,13 +63,6 @@ func reached(a, b *Line) string {
 const rate = "load.qps"
 
 func apart(a, b *Row) float64 { return math.Abs(math.Log(a.QPS / b.QPS)) }
-
-func over(a, b *float64) *float64 {
-	if a == nil || b == nil || *b == 0 {
-		return nil
-	}
-	return new(*a / *b)
-}
 
 // Verdicts of a rule.
 const (

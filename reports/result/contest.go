@@ -63,10 +63,7 @@ func (p *Group) Median(of func(*Cell) *float64) *float64 {
 			values = append(values, *v)
 		}
 	}
-	if m, ok := stats.Median(values); ok {
-		return &m
-	}
-	return nil
+	return stats.Median(values)
 }
 
 // Correct reports whether a point's speed may be compared: it has a valid cell, was judged, and violates nothing.

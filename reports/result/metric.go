@@ -95,10 +95,9 @@ func (m Metric) Over(cells []*Cell) (s Summary) {
 			s.Values, known, sum = append(s.Values, *v), append(known, c), sum+*v
 		}
 	}
-	median, ok := stats.Median(s.Values)
 	percentile, micros, isPercentile := m.Percentile()
 	switch {
-	case !ok:
+	case len(s.Values) == 0:
 		return Summary{}
 	case m.Total:
 		s.Value, s.AtLeast = &sum, len(known) < valid
@@ -111,7 +110,7 @@ func (m Metric) Over(cells []*Cell) (s Summary) {
 			s.Value = new(float64(merged.ValueAtPercentile(percentile)) / micros)
 		}
 	default:
-		s.Value = &median
+		s.Value = stats.Median(s.Values)
 	}
 	return s
 }

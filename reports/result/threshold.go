@@ -129,7 +129,7 @@ func (t *Threshold) judge(cells []*Cell) error {
 	if t.Why != "" {
 		return nil
 	}
-	v, _ := stats.Median(values)
-	t.Value, t.Holds = &v, bound.Holds(v)
+	t.Value = stats.Median(values)
+	t.Holds = bound.Holds(*t.Value)
 	return nil
 }

@@ -48,7 +48,7 @@ func save(t testing.TB, dir string, h *History, ops []oplog.Record, entries []le
 		b = entries[i].AppendJSON(b)
 	}
 	must(os.WriteFile(filepath.Join(dir, strings.TrimSuffix(history.FileLedger, ".zst")), b, 0o644))
-	must(history.SaveState(dir, func(yield func(history.StateRecord) bool) {
+	must(history.SaveState(dir, history.FileState, func(yield func(history.StateRecord) bool) {
 		for r, err := range h.State {
 			must(err)
 			if !yield(r) {

@@ -84,13 +84,8 @@ func Ledger(dir string) (iter.Seq2[ledger.Entry, error], error) {
 	}, nil), nil
 }
 
-// State is the final states of a cell's folder, nil when there are none; see Ops.
-func State(dir string) (iter.Seq2[StateRecord, error], error) { return stateIn(dir, FileState) }
-
-// Former is the former states of a cell's folder, nil when there are none, as in records of former versions; see Ops.
-func Former(dir string) (iter.Seq2[StateRecord, error], error) { return stateIn(dir, FileFormer) }
-
-func stateIn(dir, name string) (iter.Seq2[StateRecord, error], error) {
+// State is FileState or FileFormer of a cell's folder, nil when there is none; see Ops.
+func State(dir, name string) (iter.Seq2[StateRecord, error], error) {
 	path, err := Find(dir, name)
 	if path == "" || err != nil {
 		return nil, err
@@ -202,6 +197,14 @@ func (e *FormatError) Error() string {
 
 // Unwrap is the cause.
 func (e *FormatError) Unwrap() error { return e.Err }
+
+// inFile is an error of a file as a whole; nil for none.
+func inFile(path string, err error) error {
+	if err == nil {
+		return nil
+	}
+	return &FormatError{File: path, Err: err}
+}
 
 // FileReaders is the record of a cell's readers; see package loadgen/readers.
 const FileReaders = "readers.ndjson.zst"

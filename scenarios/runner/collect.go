@@ -37,7 +37,7 @@ func (c *cell) collect(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if err := history.SaveFormer(c.dir, slices.Values(former)); err != nil {
+		if err := history.SaveState(c.dir, history.FileFormer, slices.Values(former)); err != nil {
 			return err
 		}
 	}
