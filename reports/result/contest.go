@@ -141,22 +141,18 @@ func rankedBy(figure string) func(*Cell) *float64 {
 	}
 }
 
-func (r *Results) axes() (names []string) {
-	values := map[string]map[string]bool{}
+// axes are the parameters that have several values.
+func (r *Results) axes() []string {
+	last, several := map[string]string{}, map[string]bool{}
 	for i := range r.Cells {
 		for k, v := range r.Cells[i].Params {
-			if values[k] == nil {
-				values[k] = map[string]bool{}
+			if was, seen := last[k]; seen && was != v {
+				several[k] = true
 			}
-			values[k][v] = true
+			last[k] = v
 		}
 	}
-	for _, k := range slices.Sorted(maps.Keys(values)) {
-		if len(values[k]) > 1 {
-			names = append(names, k)
-		}
-	}
-	return names
+	return slices.Sorted(maps.Keys(several))
 }
 
 // contests are the points by what their watchers were put to. A load is called by its name, or by its model.

@@ -100,10 +100,7 @@ func (j *judge) compare() map[string]*owed {
 	kinds := make(map[string]*owed)
 	together := j.h.Counters != nil && len(j.h.Counters.Kinds) == 0
 	for _, k := range j.book.keys {
-		if !k.wanted || len(k.lives) == 0 {
-			continue
-		}
-		if _, known := k.newest(); known == 0 {
+		if _, known := k.newest(); known == 0 || !k.wanted {
 			continue
 		}
 		name := k.Kind
