@@ -327,26 +327,17 @@ func (r *Results) size(points []*Group) *Sizing {
 	every, latest := s.best(found, true), s.best(found, false)
 	out.Every, out.Latest = ids(every), ids(latest)
 	if len(every)+len(latest) == 0 {
-		closest := slices.MinFunc(told, func(a, b *Group) int {
-			if c := -cmp.Compare(b2i(a.KeepsUp()), b2i(b.KeepsUp())); c != 0 {
-				return c
-			}
-			if a.KeepsUp() {
-				return s.compare(a, b)
-			}
-			return cmp.Compare(*a.BacklogGrowth(), *b.BacklogGrowth())
-		})
-		out.Closest, out.KeepsUp = closest.Name, closest.KeepsUp()
+		kept := slices.DeleteFunc(slices.Clone(told), func(p *Group) bool { return !p.KeepsUp() })
+		if out.KeepsUp = len(kept) > 0; out.KeepsUp {
+			out.Closest = slices.MinFunc(kept, s.compare).Name
+		} else {
+			out.Closest = slices.MinFunc(told, func(a, b *Group) int {
+				return cmp.Compare(*a.BacklogGrowth(), *b.BacklogGrowth())
+			}).Name
+		}
 	}
 	out.Unknown = r.unknown(&s, points, slices.Concat(every, latest))
 	return out
-}
-
-func b2i(b bool) int {
-	if b {
-		return 1
-	}
-	return 0
 }
 
 func ids(points []*Group) (all []string) {

@@ -30,8 +30,8 @@ func Merge(all []*Quantiles) *hdrhistogram.Histogram {
 	return merged
 }
 
-// Percentile is the percentile that the metric is of a distribution, and how many microseconds its unit has; ok is false
-// for any other metric.
+// Percentile is the percentile that the metric is of a distribution, and how many microseconds its unit has; ok is
+// false for any other metric.
 func (m Metric) Percentile() (percentile, micros float64, ok bool) {
 	last := m.Name[strings.LastIndexByte(m.Name, '.')+1:]
 	percentile = map[string]float64{"p50": 50, "p90": 90, "p99": 99, "max": 100}[last]

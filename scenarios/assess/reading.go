@@ -56,7 +56,10 @@ func judgeReaders(ctx context.Context, in reading, cell *result.Cell) error {
 		return err
 	}
 	r := &in.scenario.Readers
-	parts := []part{newQueries(j, readers.Get, r.Get), newQueries(j, readers.List, r.List), newWatches(j), newWebhooks(j)}
+	parts := []part{
+		newQueries(j, readers.Get, r.Get), newQueries(j, readers.List, r.List),
+		&watches{told: newTold(j, "R2", "watch", r.Watches)}, &webhooks{told: newTold(j, "R3", "receiver", r.Webhooks)},
+	}
 	if err := each(ctx, in.log, func(rec *readers.Record) {
 		for _, p := range parts {
 			p.see(rec)

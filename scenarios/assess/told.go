@@ -117,10 +117,6 @@ type watches struct {
 	out result.Watches
 }
 
-func newWatches(j *readersJudge) *watches {
-	return &watches{told: newTold(j, "R2", "watch", j.in.scenario.Readers.Watches)}
-}
-
 func (w *watches) see(r *readers.Record) {
 	if r.Reader == readers.Control || r.Reader > len(w.all) {
 		return
@@ -190,10 +186,6 @@ func (w *watches) finish() (err error) {
 type webhooks struct {
 	told
 	out result.Webhooks
-}
-
-func newWebhooks(j *readersJudge) *webhooks {
-	return &webhooks{told: newTold(j, "R3", "receiver", j.in.scenario.Readers.Webhooks)}
 }
 
 func (w *webhooks) see(r *readers.Record) {

@@ -115,7 +115,7 @@ func (j *judge) compare() map[string]*owed {
 		o.keys++
 		o.versions(k)
 		o.deletions(k)
-		if !j.lostKey(k) {
+		if j.holdsFinal(k) || j.book.haveState && !j.h.Cut && !k.differs {
 			continue
 		}
 		o.lost++

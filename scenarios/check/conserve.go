@@ -226,11 +226,11 @@ func (a *accounting) crowd(g *group) int64 {
 // versionsAccounted compares what the ledger lacks to what the watcher says it did not send.
 func (a *accounting) versionsAccounted(t *tally, g *group) {
 	e, o := &g.counters, g.owed
-	if a.back.happened() {
-		// What the restore undid was perhaps never received.
-	} else if g.relisted {
+	switch {
+	case a.back.happened(): // what the restore undid was perhaps never received
+	case g.relisted:
 		t.note("%s: relists may have skipped versions, which are not counted one by one", g.name)
-	} else {
+	default:
 		t.judged += o.expected
 		a.missingAccounted(t, g)
 		if a.h.QueueFull == QueueFullDrop {

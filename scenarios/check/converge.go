@@ -214,13 +214,6 @@ func (k *keyState) deletions() (n int32) {
 	return n
 }
 
-func (j *judge) lostKey(k *keyState) bool {
-	if !k.wanted || j.holdsFinal(k) {
-		return false
-	}
-	return !j.book.haveState || j.h.Cut || k.differs
-}
-
 // recreate judges the final uid of names that several objects bore (G5).
 func (j *judge) recreate() {
 	t := j.tally["G5"]

@@ -125,6 +125,7 @@ func Difference(apiserver, storage []StateRecord) string {
 	if len(have) == 0 {
 		return ""
 	}
-	left := slices.MinFunc(slices.Collect(maps.Keys(have)), func(a, b Key) int { return cmp.Compare(a.String(), b.String()) })
+	byName := func(a, b Key) int { return cmp.Compare(a.String(), b.String()) }
+	left := slices.MinFunc(slices.Collect(maps.Keys(have)), byName)
 	return left.String() + " is in storage, the apiserver serves no such object"
 }
