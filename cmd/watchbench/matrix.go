@@ -115,7 +115,7 @@ func controlPlane(todo []runner.Scenario) spec.Cluster {
 func (f *matrixFlags) showMatrix(cmd *cobra.Command, dir string, m *result.Matrix, written bool) error {
 	out := cmd.OutOrStdout()
 	if f.format == jsonFormat {
-		return result.EncodeMatrix(out, m)
+		return result.EncodeJSON(out, m)
 	}
 	if err := render.DocumentTerminal(out, render.Matrix(m, ""), terminalOptions(out)); err != nil || !written {
 		return err

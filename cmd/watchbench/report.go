@@ -155,7 +155,7 @@ func (r *reporting) matrix(dir string) error {
 	}
 	switch out := r.cmd.OutOrStdout(); {
 	case r.asJSON:
-		return result.EncodeMatrix(out, m)
+		return result.EncodeJSON(out, m)
 	case r.terminal:
 		return render.DocumentTerminal(out, render.Matrix(m, ""), r.options)
 	}

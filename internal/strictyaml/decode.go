@@ -127,10 +127,16 @@ func (d *Decoder) decodeMap(n *yaml.Node, v reflect.Value, path string) error {
 	if n.Kind != yaml.MappingNode {
 		return d.Fail(n, path, "not a mapping", "write key: value pairs below it")
 	}
-	v.SetZero() // an empty mapping is the same as none
+	sections := v.Type().Elem().Kind() == reflect.Struct // each keeps what is not written
+	if !sections {
+		v.SetZero() // an empty mapping is the same as none
+	}
 	for i := 0; i+1 < len(n.Content); i += 2 {
 		key, val := n.Content[i], n.Content[i+1]
 		elem := reflect.New(v.Type().Elem()).Elem()
+		if was := v.MapIndex(reflect.ValueOf(key.Value)); sections && was.IsValid() {
+			elem.Set(was)
+		}
 		if err := d.decode(val, elem, join(path, key.Value)); err != nil {
 			return err
 		}

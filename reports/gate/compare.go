@@ -38,7 +38,7 @@ type Comparison struct {
 	Differences []Difference `json:"differences"` // of the runs themselves
 	Figures     []Figure     `json:"figures"`     // most changed first
 	Left        []string     `json:"left"`        // what was left out, and why
-	points      []Point      // that both have
+	points      []*point     // that both have
 }
 
 // RunInfo identifies a run.
@@ -147,11 +147,12 @@ func Compare(metrics []result.Metric, base, now Run) (*Comparison, error) {
 			c.Differences = append(c.Differences, d)
 		}
 	}
-	for _, p := range Match(base.Results, now.Results) {
+	for _, p := range match(base.Results, now.Results) {
 		switch {
-		case !p.Has(0), !p.Has(1):
-			in := map[bool]string{true: Names[0], false: Names[1]}[p.Has(0)]
-			c.Left = append(c.Left, fmt.Sprintf("%s: in %s only", p.Name, in))
+		case len(p.all[0]) == 0:
+			c.Left = append(c.Left, p.id+": in "+Names[1]+" only")
+		case len(p.all[1]) == 0:
+			c.Left = append(c.Left, p.id+": in "+Names[0]+" only")
 		default:
 			c.points = append(c.points, p)
 			c.Left = append(c.Left, p.leftOut()...)
@@ -161,12 +162,12 @@ func Compare(metrics []result.Metric, base, now Run) (*Comparison, error) {
 		figures := make([]Figure, len(c.points))
 		var before, after [][]float64
 		for i := range c.points {
-			figures[i] = figureAt(m, &c.points[i])
+			figures[i] = figureAt(m, c.points[i])
 			before, after = append(before, figures[i].Sides[0].values), append(after, figures[i].Sides[1].values)
 		}
 		for i, r := range stats.Against(before, after) {
 			if f := &figures[i]; f.known() {
-				f.judge(&c.points[i], r)
+				f.judge(c.points[i], r)
 				c.Figures = append(c.Figures, *f)
 			}
 		}
@@ -185,9 +186,9 @@ func (f *Figure) known() bool {
 }
 
 // figureAt is a metric at a point. What went wrong counts also in cut and invalid cells.
-func figureAt(m result.Metric, p *Point) Figure {
-	f := Figure{Point: p.Name, Metric: m.Name, Unit: m.Unit, metric: m}
-	for run, cells := range p.Cells {
+func figureAt(m result.Metric, p *point) Figure {
+	f := Figure{Point: p.id, Metric: m.Name, Unit: m.Unit, metric: m}
+	for run, cells := range p.cells {
 		if m.Total || strings.HasPrefix(m.Name, "load.") {
 			cells = p.all[run]
 		}
@@ -209,7 +210,7 @@ func finite(v float64) bool { return !math.IsNaN(v) && !math.IsInf(v, 0) }
 const noiseless = 1e-9
 
 // judge compares both sides; r is the ratio of the two.
-func (f *Figure) judge(p *Point, r stats.Ratio) {
+func (f *Figure) judge(p *point, r stats.Ratio) {
 	base, now, m := &f.Sides[0], &f.Sides[1], f.metric
 	if f.Why = f.obstacle(p); f.Why != "" {
 		f.Verdict = NotComparable
@@ -273,28 +274,28 @@ func writes(c *result.Cell) *float64   { return new(float64(c.Load.Done)) }
 const sameWork = 0.10
 
 // share is B's amount of work as a part of A's; 1 if unknown.
-func (p *Point) share(of func(*result.Cell) *float64) float64 {
-	a, b := (&result.Group{Cells: p.Cells[0]}).Median(of), (&result.Group{Cells: p.Cells[1]}).Median(of)
+func (p *point) share(of func(*result.Cell) *float64) float64 {
+	a, b := (&result.Group{Cells: p.cells[0]}).Median(of), (&result.Group{Cells: p.cells[1]}).Median(of)
 	if a == nil || b == nil || *a == 0 || *b == 0 {
 		return 1
 	}
 	return *b / *a
 }
 
-func (p *Point) otherWork(of func(*result.Cell) *float64) bool {
+func (p *point) otherWork(of func(*result.Cell) *float64) bool {
 	return math.Abs(p.share(of)-1) > sameWork
 }
 
 // obstacle is why the sides cannot be compared; empty if they can.
-func (f *Figure) obstacle(p *Point) string {
+func (f *Figure) obstacle(p *point) string {
 	if !f.metric.Total {
 		for i, name := range Names {
 			cut, failing, load := p.cut(i), p.failing(i), strings.HasPrefix(f.Metric, "load.")
 			switch {
-			case len(p.Cells[i])+cut == 0:
+			case len(p.cells[i])+cut == 0:
 				return name + " has no valid cell here"
 			case cut > 0 && !load:
-				return fmt.Sprintf("%d of %d cells of %s were cut at the drain limit", cut, len(p.Cells[i])+cut, name)
+				return fmt.Sprintf("%d of %d cells of %s were cut at the drain limit", cut, len(p.cells[i])+cut, name)
 			case len(failing) > 0 && !load:
 				return fmt.Sprintf("%s fails %s", name, strings.Join(failing, " "))
 			}
@@ -331,7 +332,7 @@ func (f *Figure) change() float64 {
 }
 
 // leftOut lists what of a point was left out, and why.
-func (p *Point) leftOut() (all []string) {
+func (p *point) leftOut() (all []string) {
 	for i, name := range Names {
 		invalid, why := 0, ""
 		for _, c := range p.all[i] {
@@ -340,14 +341,14 @@ func (p *Point) leftOut() (all []string) {
 			}
 		}
 		if invalid > 0 {
-			all = append(all, fmt.Sprintf("%s: %d of %d cells of %s invalid: %s", p.Name, invalid, len(p.all[i]), name, why))
+			all = append(all, fmt.Sprintf("%s: %d of %d cells of %s invalid: %s", p.id, invalid, len(p.all[i]), name, why))
 		}
 	}
 	if p.otherWork(writes) {
-		all = append(all, fmt.Sprintf("%s: B wrote %.3g %% of A's writes", p.Name, 100*p.share(writes)))
+		all = append(all, fmt.Sprintf("%s: B wrote %.3g %% of A's writes", p.id, 100*p.share(writes)))
 	}
 	if p.otherWork(requests) {
-		all = append(all, fmt.Sprintf("%s: B sent %.3g %% of A's requests", p.Name, 100*p.share(requests)))
+		all = append(all, fmt.Sprintf("%s: B sent %.3g %% of A's requests", p.id, 100*p.share(requests)))
 	}
 	return all
 }
@@ -397,14 +398,14 @@ func (c *Comparison) faults() (parts []string) {
 	for _, p := range c.points {
 		before, now := p.failing(0), p.failing(1)
 		if failing := minus(now, before); len(failing) > 0 {
-			parts = append(parts, fmt.Sprintf("B fails %s at %s, A does not", strings.Join(failing, " "), p.Name))
+			parts = append(parts, fmt.Sprintf("B fails %s at %s, A does not", strings.Join(failing, " "), p.id))
 		}
 		fixed := slices.DeleteFunc(minus(before, now), func(g string) bool {
-			return len(p.Cells[1]) == 0 || // a check that was not judged is not fixed
-				slices.ContainsFunc(p.Cells[1], func(c *result.Cell) bool { return c.Checks[g].Verdict != result.Pass })
+			return len(p.cells[1]) == 0 || // a check that was not judged is not fixed
+				slices.ContainsFunc(p.cells[1], func(c *result.Cell) bool { return c.Checks[g].Verdict != result.Pass })
 		})
 		if len(fixed) > 0 {
-			parts = append(parts, fmt.Sprintf("B no longer fails %s at %s", strings.Join(fixed, " "), p.Name))
+			parts = append(parts, fmt.Sprintf("B no longer fails %s at %s", strings.Join(fixed, " "), p.id))
 		}
 	}
 	for _, f := range c.Figures {

@@ -1,5 +1,5 @@
-// Package gate compares two runs: Compare says what changed, and Saved, Paired and Unbuilt judge by
-// rules whether a watcher got worse. Both match points and find what the runs do not share in the same way.
+// Package gate compares two runs: Compare says what changed, and Saved, Paired and Unbuilt judge by rules whether a
+// watcher got worse. Both match points and find what the runs do not share in the same way.
 //
 // A comparison promises:
 //
@@ -10,8 +10,7 @@
 //  4. Better or worse means that the interval of the ratio leaves out 1, by stats.Against; with fewer repetitions than
 //     stats.Least nothing is.
 //
-// A gate goes from exact to noisy figures: the invariants of each cell, counters, CPU, wall clock. It
-// promises:
+// A gate goes from exact to noisy figures: the invariants of each cell, counters, CPU, wall clock. It promises:
 //
 //  1. PASS is said only of what was judged. A figure that is missing, zero where it cannot be, or not comparable makes
 //     a verdict INVALID, with the reason; too few samples, or too much noise to see what the rules ask for, make it

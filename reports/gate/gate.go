@@ -74,7 +74,7 @@ func Side(res *result.Results, side string) *result.Results {
 func sideOf(points []*point, id string) int {
 	for _, p := range points {
 		for side := range sides {
-			if slices.ContainsFunc(p.All(side), func(c *result.Cell) bool { return c.Point() == result.PointOf(id) }) {
+			if slices.ContainsFunc(p.all[side], func(c *result.Cell) bool { return c.Point() == result.PointOf(id) }) {
 				return side
 			}
 		}
@@ -112,12 +112,10 @@ func Saved(base, changed, control *result.Results, rules Rules) (*Verdict, error
 		what = "a second run of BASE against BASE"
 		again := match(rules.believed(base), rules.believed(control))
 		compare = func(p *point, fig figure) []half {
-			i := slices.IndexFunc(again, func(a *point) bool { return a.name == p.name })
-			if i < 0 {
-				return []half{{}}
+			if i := slices.IndexFunc(again, func(a *point) bool { return a.label == p.label }); i >= 0 {
+				return []half{{0, again[i].ratio(fig)}}
 			}
-			r, ok := again[i].ratio(fig)
-			return []half{{0, r, ok}}
+			return []half{{}}
 		}
 	}
 	points := match(rules.believed(base), rules.believed(changed))
@@ -168,7 +166,7 @@ func (v *Verdict) judge(points []*point) {
 	settle(v.Metrics, float64(v.Rules.Alpha))
 	for i := range v.Metrics {
 		if f := &v.Metrics[i]; f.Outcome == Fail && f.Unit == "s" {
-			at := slices.IndexFunc(points, func(p *point) bool { return p.name == f.Point })
+			at := slices.IndexFunc(points, func(p *point) bool { return p.label == f.Point })
 			f.Why = because(f.Why, "slower: %s", points[at].slower())
 		}
 	}
@@ -189,7 +187,7 @@ var stages = []struct{ metric, name string }{
 func (p *point) slower() string {
 	var all []string
 	for _, s := range stages {
-		if r, ok := p.ratio(mustFigure(s.metric)); ok && r.Median > 1 && r.Differs() && !r.Same() {
+		if r := p.ratio(mustFigure(s.metric)); r.N > 0 && r.Median > 1 && r.Differs() && !r.Same() {
 			all = append(all, s.name+" "+signed(r.Median))
 		}
 	}
@@ -205,8 +203,7 @@ func (v *Verdict) crash(side int, c result.Crash) {
 
 type half struct {
 	side  int
-	ratio stats.Ratio
-	ok    bool
+	ratio stats.Ratio // of N 0 where it is not known
 }
 
 // half compares two cells of a side in each block. Which one is first changes from block to block, so that a steady
@@ -220,20 +217,18 @@ func (p *point) half(fig figure, side, first, second int) half {
 		}
 		all = append(all, [4]float64{x, y, y, x})
 	}
-	r, ok := stats.PairedRatio(all)
-	return half{side, r, ok}
+	return half{side, stats.PairedRatio(all)}
 }
 
 // parity compares a run's odd repetitions with its even ones.
 func parity(p *point, fig figure) []half {
 	halves := make([][]float64, 2)
-	for _, c := range p.Cells[0] {
+	for _, c := range p.cells[0] {
 		if v := fig.value(c); v != nil {
 			halves[c.Repetition&1] = append(halves[c.Repetition&1], *v)
 		}
 	}
-	r := stats.Against(halves[1:], halves[:1])[0]
-	return []half{{0, r, r.N > 0}}
+	return []half{{0, stats.Against(halves[1:], halves[:1])[0]}}
 }
 
 // control compares the same with itself, for each figure with noise. If two halves of one thing differ by as much as
@@ -247,7 +242,7 @@ func (v *Verdict) control(what string, points []*point, compare func(*point, fig
 	var judged []*Finding
 	for _, p := range points {
 		for _, of := range v.Metrics {
-			if of.Point != p.name || of.Kind != KindNoisy || of.Ratio == nil {
+			if of.Point != p.label || of.Kind != KindNoisy || of.Ratio == nil {
 				continue
 			}
 			for _, h := range compare(p, of.fig) {
@@ -256,7 +251,7 @@ func (v *Verdict) control(what string, points []*point, compare func(*point, fig
 					Higher: of.Higher, Allow: of.Allow, Holm: 1, Outcome: Inconclusive,
 					Why: fmt.Sprintf("too few cells to compare %s with itself; --control takes a second run of BASE", sides[h.side]),
 				}
-				if h.ok {
+				if h.ratio.N > 0 {
 					f.Ratio, f.Interval, f.N, f.Outcome, f.Why = &h.ratio, h.ratio.At(v.Rules.level()), h.ratio.N, Pass, ""
 					// Either way, so twice; the mirrored limit makes both as far from 1.
 					far := max(f.limit(), 1/f.limit())
@@ -290,13 +285,10 @@ func (v *Verdict) control(what string, points []*point, compare func(*point, fig
 
 func (v *Verdict) finish() *Verdict {
 	v.Outcome = NotJudged
-	judged := false
-	for _, f := range v.Metrics {
-		v.Outcome, judged = worse(v.Outcome, f.Outcome), judged || f.Outcome != NotJudged
-	}
-	for _, f := range v.Invariants {
+	for _, f := range slices.Concat(v.Metrics, v.Invariants) {
 		v.Outcome = worse(v.Outcome, f.Outcome)
 	}
+	judged := slices.ContainsFunc(v.Metrics, func(f Finding) bool { return f.Outcome != NotJudged })
 	if !judged && len(v.Reasons) == 0 {
 		v.Reasons = []string{"no metric was judged"}
 	}
@@ -307,15 +299,4 @@ func (v *Verdict) finish() *Verdict {
 		v.Outcome = worse(v.Outcome, v.Control.Outcome)
 	}
 	return v
-}
-
-func match(base, changed *result.Results) (points []*point) {
-	for _, m := range Match(base, changed) {
-		var parts []string
-		for _, k := range slices.Sorted(maps.Keys(m.Params)) {
-			parts = append(parts, k+"="+m.Params[k])
-		}
-		points = append(points, &point{Point: m, name: strings.Join(parts, ", ")})
-	}
-	return points
 }

@@ -12,14 +12,14 @@ import (
 
 func (p *point) invariants(rules *Rules) (all []Finding) {
 	for _, name := range rules.Invariants {
-		f := Finding{Point: p.name, Name: name, Outcome: Pass}
+		f := Finding{Point: p.label, Name: name, Outcome: Pass}
 		switch name {
 		case invErrors:
 			f.Outcome, f.Why = p.errors(float64(rules.Errors))
 		case invLag:
 			f.Outcome, f.Why = p.lag()
 		default:
-			f.Outcome, f.Why = guarantee(name, tallyOf(name, p.All(0)), tallyOf(name, p.All(1)))
+			f.Outcome, f.Why = guarantee(name, tallyOf(name, p.all[0]), tallyOf(name, p.all[1]))
 		}
 		all = append(all, f)
 	}
@@ -89,7 +89,7 @@ func (p *point) errors(allow float64) (Outcome, string) {
 	for side, name := range sides {
 		var failed, planned int64
 		valid, none := 0, false
-		for _, c := range p.All(side) {
+		for _, c := range p.all[side] {
 			if c.Valid {
 				failed, planned = failed+c.Load.Errors, planned+c.Load.Planned
 				valid, none = valid+1, none || c.Load.Planned == 0
@@ -114,14 +114,14 @@ func (p *point) errors(allow float64) (Outcome, string) {
 func (p *point) lag() (Outcome, string) {
 	var behind [2]int
 	for side := range sides {
-		for _, c := range p.All(side) {
+		for _, c := range p.all[side] {
 			if len(c.LateReasons) > 0 {
 				behind[side]++
 			}
 		}
 	}
 	switch {
-	case !p.Has(1):
+	case len(p.all[1]) == 0:
 		return NotJudged, "NEW has no cell"
 	case behind[0]+behind[1] > 0:
 		return NotJudged, fmt.Sprintf("behind the plan, and left out: %d cells of BASE, %d of NEW", behind[0], behind[1])
@@ -144,11 +144,11 @@ func fisher(a, n, b, m int) float64 {
 // behind being INVALID.
 func (p *point) whole(rules *Rules) (all []Finding) {
 	add := func(name string, o Outcome, format string, args ...any) {
-		all = append(all, Finding{Point: p.name, Name: name, Outcome: o, Why: fmt.Sprintf(format, args...)})
+		all = append(all, Finding{Point: p.label, Name: name, Outcome: o, Why: fmt.Sprintf(format, args...)})
 	}
 	var bad, cut [2]int
 	for side, name := range sides {
-		cells, why := p.All(side), ""
+		cells, why := p.all[side], ""
 		for _, c := range cells {
 			switch {
 			case !c.Valid:
@@ -158,7 +158,7 @@ func (p *point) whole(rules *Rules) (all []Finding) {
 				cut[side]++
 			}
 		}
-		n, m := len(cells), len(p.All(0))
+		n, m := len(cells), len(p.all[0])
 		switch {
 		case p.paired && side == 1 && m > 0 && fisher(bad[1], n, bad[0], m) <= chance:
 			add("cells", Fail, "%d of %d cells of NEW are invalid, %d of %d of BASE, though they ran side by side: %s",
@@ -169,7 +169,7 @@ func (p *point) whole(rules *Rules) (all []Finding) {
 			add("cells", Invalid, "%d of %d cells of %s are invalid, %s may be: %s", bad[side], n, name, rules.InvalidCells, why)
 		}
 	}
-	n := len(p.All(1))
+	n := len(p.all[1])
 	switch {
 	case cut[1] > cut[0] && float64(cut[1]) > float64(rules.InvalidCells)*float64(n):
 		add("drained", Fail, "%d of %d cells of NEW were not drained within the scenario's limit, %d of BASE",

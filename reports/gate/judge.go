@@ -23,11 +23,11 @@ func (p *point) judge(name string, rule Rule, rules *Rules) Finding {
 		return p.judge(name, rule, rules)
 	}
 	f := Finding{
-		Point: p.name, Name: name, Kind: rule.Kind, Unit: fig.unit, Higher: fig.better == result.Higher,
+		Point: p.label, Name: name, Kind: rule.Kind, Unit: fig.unit, Higher: fig.better == result.Higher,
 		Allow: float64(rule.Allow),
 		Holm:  1, detect: float64(rule.Detect), fig: fig,
 	}
-	if known == 0 && rule.Optional && len(slices.Concat(p.Cells[0], p.Cells[1])) > 0 {
+	if known == 0 && rule.Optional && len(slices.Concat(p.cells[0], p.cells[1])) > 0 {
 		f.Outcome, f.Why = NotJudged, "neither side knows it"
 		return f
 	}
@@ -41,7 +41,7 @@ func (p *point) judge(name string, rule Rule, rules *Rules) Finding {
 		f.Outcome, f.Why = Invalid, why
 		return f
 	}
-	f.Base, f.New = median(s.sides[0]), median(s.sides[1])
+	f.Base, f.New = stats.Median(s.sides[0]), stats.Median(s.sides[1])
 	if rule.Kind == KindExact {
 		spread, sharp := s.sharp(f.Allow)
 		if sharp {
@@ -64,8 +64,8 @@ func (f *Finding) compare(s samples, rules *Rules, apart int) {
 	if s.paired {
 		least, what, f.N = rules.Blocks, "whole blocks", len(s.blocks)
 	}
-	r, ok := s.ratio()
-	if ok {
+	r := s.ratio()
+	if r.N > 0 {
 		f.Ratio, f.Interval = &r, r.At(rules.level())
 	}
 	switch {
@@ -74,7 +74,7 @@ func (f *Finding) compare(s samples, rules *Rules, apart int) {
 		if apart > 0 {
 			f.Why = because(f.Why, "%d more were not run in a row, A B B A, in one session", apart)
 		}
-	case ok:
+	case r.N > 0:
 		f.Holm, f.Outcome = f.harm(), Warn // settle has the last word
 	case slices.Max(s.sides[0]) == 0 && slices.Max(s.sides[1]) == 0:
 		f.Outcome, f.Why = Pass, "0 on both sides"
@@ -205,7 +205,7 @@ func (f *Finding) exact(s samples) {
 			gone++
 		}
 	}
-	if m := median(ratios); m != nil {
+	if m := stats.Median(ratios); m != nil {
 		f.Interval = stats.Interval{Low: *m, High: *m}
 		f.Ratio = &stats.Ratio{Median: *m, N: f.N}
 	}
@@ -222,11 +222,4 @@ func (f *Finding) exact(s samples) {
 	case 2*better > f.N:
 		f.Improved = true
 	}
-}
-
-func median(values []float64) *float64 {
-	if m, ok := stats.Median(values); ok {
-		return &m
-	}
-	return nil
 }

@@ -66,11 +66,7 @@ func Load(path string) (*result.Results, error) {
 
 // sibling is the entry beside a path whose name is nearly the same; "" if none is.
 func sibling(path string) string {
-	entries, _ := os.ReadDir(filepath.Dir(path))
-	var names []string
-	for _, e := range entries {
-		names = append(names, e.Name())
-	}
+	names, _ := fs.Glob(os.DirFS(filepath.Dir(path)), "*")
 	if near := badinput.Nearest(filepath.Base(path), names); near != "" {
 		return filepath.Join(filepath.Dir(path), near)
 	}

@@ -3,26 +3,39 @@ package gate
 import (
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/watchbench/watchbench/reports/result"
 )
 
-// Point is one point of the matrix, with the cells of both runs.
-type Point struct {
-	Name   string            // the ids of its cells in the first run that has it, without their repetition
-	Params map[string]string // of that run
-	// Cells are those that count, by run and repetition: valid, and not cut. A run without any has an empty list.
-	Cells [2][]*result.Cell
-	all   [2][]*result.Cell
+// point is one point of the matrix, with the cells of both runs: BASE and NEW of a gate, A and B of a comparison.
+type point struct {
+	id    string // of its cells in the first run that has it, without their repetition
+	label string // its parameters in that run; empty where there is one point only
+	// cells are those that count, by run and repetition: valid, and not cut. A run without any has an empty list.
+	cells [2][]*result.Cell
+	all   [2][]*result.Cell // valid or not
+
+	paired bool
+	blocks [][4]*result.Cell // of a paired run, those that are whole: base, new, new, base
+	apart  int               // blocks that were not run in a row
 }
 
-// Match returns the points of two runs in the order of the runs. Points are the same if all their parameters are.
+func newPoint(g *result.Group) *point {
+	var parts []string
+	for _, k := range slices.Sorted(maps.Keys(g.Params)) {
+		parts = append(parts, k+"="+g.Params[k])
+	}
+	return &point{id: g.Name, label: strings.Join(parts, ", ")}
+}
+
+// match returns the points of two runs in the order of the runs. Points are the same if all their parameters are.
 // If the runs have one watcher each, points left over on both sides are matched without the watcher's parameters.
-func Match(base, now *result.Results) (points []Point) {
+func match(base, now *result.Results) (points []*point) {
 	ours, theirs, taken := base.Groups(), now.Groups(), map[*result.Group]bool{}
 	alike := oneWatcher(base) && oneWatcher(now)
 	for _, g := range ours {
-		p := Point{Name: g.Name, Params: g.Params}
+		p := newPoint(g)
 		p.add(0, g)
 		other := exact(theirs, g)
 		if i := slices.IndexFunc(theirs, func(o *result.Group) bool {
@@ -38,7 +51,7 @@ func Match(base, now *result.Results) (points []Point) {
 	}
 	for _, g := range theirs {
 		if !taken[g] {
-			p := Point{Name: g.Name, Params: g.Params}
+			p := newPoint(g)
 			p.add(1, g)
 			points = append(points, p)
 		}
@@ -68,18 +81,12 @@ func ofWatcher(params map[string]string, watcher bool) map[string]string {
 	return some
 }
 
-func (p *Point) add(run int, g *result.Group) {
+func (p *point) add(run int, g *result.Group) {
 	p.all[run] = g.Cells
-	p.Cells[run] = slices.DeleteFunc(g.Valid(), func(c *result.Cell) bool { return c.Cut })
+	p.cells[run] = slices.DeleteFunc(g.Valid(), func(c *result.Cell) bool { return c.Cut })
 }
 
-// All returns a run's cells of the point, valid or not.
-func (p *Point) All(run int) []*result.Cell { return p.all[run] }
-
-// Has reports whether a run has cells of the point, valid or not.
-func (p *Point) Has(run int) bool { return len(p.all[run]) > 0 }
-
-func (p *Point) cut(run int) (n int) {
+func (p *point) cut(run int) (n int) {
 	for _, c := range p.all[run] {
 		if c.Valid && c.Cut {
 			n++
@@ -89,7 +96,7 @@ func (p *Point) cut(run int) (n int) {
 }
 
 // failing returns the core checks that a run fails at the point, allowed or not.
-func (p *Point) failing(run int) (names []string) {
+func (p *point) failing(run int) (names []string) {
 	for _, g := range result.Core {
 		if slices.ContainsFunc(p.all[run], func(c *result.Cell) bool { return c.Violates(g) }) {
 			names = append(names, g)
@@ -99,6 +106,6 @@ func (p *Point) failing(run int) (names []string) {
 }
 
 // open reports whether the load is an open loop.
-func (p *Point) open() bool {
+func (p *point) open() bool {
 	return slices.ContainsFunc(p.all[0], func(c *result.Cell) bool { return c.Load.Model == result.ModelOpen })
 }

@@ -43,15 +43,15 @@ func cutShort(c *result.Cell) {
 }
 
 // shown are points in a line each: name, then by run the ids that count and how many cells are left out.
-func shown(points []Point) (lines []string) {
+func shown(points []*point) (lines []string) {
 	for _, p := range points {
-		l := p.Name + ":"
-		for i, cells := range p.Cells {
+		l := p.id + ":"
+		for i, cells := range p.cells {
 			var ids []string
 			for _, c := range cells {
 				ids = append(ids, c.ID)
 			}
-			l += fmt.Sprintf(" %v-%d", ids, len(p.All(i))-len(cells))
+			l += fmt.Sprintf(" %v-%d", ids, len(p.all[i])-len(cells))
 		}
 		lines = append(lines, l)
 	}
@@ -110,7 +110,7 @@ func TestMatch(t *testing.T) {
 			[]string{"light: [light]-0 [light]-0"},
 		},
 	} {
-		if diff := cmp.Diff(tt.points, shown(Match(tt.runs[0], tt.runs[1]))); diff != "" {
+		if diff := cmp.Diff(tt.points, shown(match(tt.runs[0], tt.runs[1]))); diff != "" {
 			t.Errorf("%s: points (-want +got):\n%s", tt.name, diff)
 		}
 	}
@@ -139,11 +139,11 @@ func FuzzMatch(f *testing.F) {
 			}
 			runs = append(runs, res)
 		}
-		points := Match(runs[0], runs[1])
+		points := match(runs[0], runs[1])
 		for i, res := range runs {
 			in := map[*result.Cell]int{}
 			for _, p := range points {
-				for _, c := range p.All(i) {
+				for _, c := range p.all[i] {
 					in[c]++
 				}
 			}

@@ -13,15 +13,6 @@ import (
 
 var sides = []string{"BASE", "NEW"}
 
-// point is one combination of the matrix, with the cells of BASE and NEW.
-type point struct {
-	Point
-	name   string // its parameters; empty where there is one only
-	paired bool
-	blocks [][4]*result.Cell // of a paired run, those that are whole: base, new, new, base
-	apart  int               // blocks that were not run in a row
-}
-
 // arrange finds the blocks: a drift falls out only of four cells that were run one after the other, in one session,
 // A B B A.
 func (p *point) arrange(order []string) {
@@ -32,7 +23,7 @@ func (p *point) arrange(order []string) {
 	}
 	blocks := map[int][]*result.Cell{}
 	for side := range sides {
-		for _, c := range p.All(side) {
+		for _, c := range p.all[side] {
 			base[c] = side == 0
 			blocks[(c.Repetition-1)/2] = append(blocks[(c.Repetition-1)/2], c)
 		}
@@ -61,13 +52,13 @@ func (p *point) arrange(order []string) {
 
 // theirs reports whether some cell is of a watcher that is not k8s-watch, which may not report its own account.
 func (p *point) theirs() bool {
-	return slices.ContainsFunc(slices.Concat(p.All(0), p.All(1)), func(c *result.Cell) bool {
+	return slices.ContainsFunc(slices.Concat(p.all[0], p.all[1]), func(c *result.Cell) bool {
 		return c.Handler.Strategy == result.External
 	})
 }
 
 func (p *point) known(fig figure) (known int) {
-	for _, c := range slices.Concat(p.Cells[0], p.Cells[1]) {
+	for _, c := range slices.Concat(p.cells[0], p.cells[1]) {
 		if fig.value(c) != nil {
 			known++
 		}
@@ -85,7 +76,7 @@ type samples struct {
 // samples collects the values; why says what is missing.
 func (p *point) samples(fig figure) (s samples, why string) {
 	s.paired = p.paired
-	for side, cells := range p.Cells {
+	for side, cells := range p.cells {
 		if len(cells) == 0 {
 			return s, sides[side] + " has no cell that is valid and drained"
 		}
@@ -98,8 +89,8 @@ func (p *point) samples(fig figure) (s samples, why string) {
 			return s, fmt.Sprintf("missing in %d of %d cells of %s", missing, len(cells), sides[side])
 		}
 	}
-	for _, a := range p.Cells[0] {
-		for _, b := range p.Cells[1] {
+	for _, a := range p.cells[0] {
+		for _, b := range p.cells[1] {
 			if a.Repetition == b.Repetition {
 				s.same = append(s.same, [2]float64{*fig.value(a), *fig.value(b)})
 			}
@@ -114,21 +105,20 @@ func (p *point) samples(fig figure) (s samples, why string) {
 	return s, ""
 }
 
-func (p *point) ratio(fig figure) (stats.Ratio, bool) {
-	s, why := p.samples(fig)
-	if why != "" {
-		return stats.Ratio{}, false
+// ratio is NEW ÷ BASE; its N is 0 where that is not known.
+func (p *point) ratio(fig figure) (r stats.Ratio) {
+	if s, why := p.samples(fig); why == "" {
+		r = s.ratio()
 	}
-	return s.ratio()
+	return r
 }
 
-// ratio is NEW ÷ BASE, within the blocks where there are any.
-func (s samples) ratio() (stats.Ratio, bool) {
+// ratio is that within the blocks where there are any.
+func (s samples) ratio() stats.Ratio {
 	if s.paired {
 		return stats.PairedRatio(s.blocks)
 	}
-	r := stats.Against([][]float64{s.sides[0]}, [][]float64{s.sides[1]})[0]
-	return r, r.N > 0
+	return stats.Against(s.sides[:1], s.sides[1:])[0]
 }
 
 type figure struct {
@@ -155,7 +145,7 @@ func figureOf(name string) (fig figure, err error) {
 		unit += "/" + of[1].Unit
 	}
 	return figure{unit, cmp.Or(of[0].Better, result.Lower), func(c *result.Cell) *float64 {
-		return quotient(of[0].Of(c), of[1].Of(c))
+		return stats.Quotient(of[0].Of(c), of[1].Of(c))
 	}}, nil
 }
 
@@ -166,11 +156,4 @@ func mustFigure(name string) figure {
 		panic(err)
 	}
 	return fig
-}
-
-func quotient(v, per *float64) *float64 {
-	if v == nil || per == nil || *per == 0 {
-		return nil
-	}
-	return new(*v / *per)
 }

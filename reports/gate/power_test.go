@@ -74,7 +74,7 @@ func powerTable() []byte {
 						values[i] = [4]float64{v[1], v[0], v[3], v[2]}
 					}
 				}
-				r, _ := stats.PairedRatio(values)
+				r := stats.PairedRatio(values)
 				// A true change only shifts the ratio.
 				needed = append(needed, (1+allow)/r.At(1-2*0.05/5).Low)
 				if r.At(0.9).High < 1+allow {

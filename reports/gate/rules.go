@@ -7,7 +7,6 @@ import (
 	"io"
 	"maps"
 	"os"
-	"reflect"
 	"slices"
 	"strings"
 
@@ -98,20 +97,10 @@ func parse(file string, data []byte, r Rules) (Rules, error) {
 	if err != nil {
 		return Rules{}, err
 	}
-	metrics := maps.Clone(r.Metrics)
-	if metrics == nil {
-		metrics = map[string]Rule{}
-	}
-	r.Metrics = nil
 	d, err := t.Decode(t.Root, &r)
 	if err != nil {
 		return Rules{}, err
 	}
-	for name, rule := range r.Metrics { // a metric that is there keeps what the file does not write
-		written := func(field string) bool { return d.Written("metrics." + name + "." + field) }
-		metrics[name] = rule.over(metrics[name], written)
-	}
-	r.Metrics = metrics
 	if err := r.Validate(); err != nil {
 		return Rules{}, d.Locate(err)
 	}
@@ -120,17 +109,6 @@ func parse(file string, data []byte, r Rules) (Rules, error) {
 		return Rules{}, d.Locate(strictyaml.Bad("metrics", "leave one without skip", "no metric is left to judge"))
 	}
 	return r, nil
-}
-
-// over is the rule where it is written, and the other elsewhere.
-func (r Rule) over(other Rule, written func(field string) bool) Rule {
-	from, to := reflect.ValueOf(r), reflect.ValueOf(&other).Elem()
-	for i := range from.NumField() {
-		if name, _, _ := strings.Cut(from.Type().Field(i).Tag.Get("json"), ","); written(name) {
-			to.Field(i).Set(from.Field(i))
-		}
-	}
-	return other
 }
 
 // Validate reports the first mistake as a *strictyaml.FieldError.

@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/watchbench/watchbench/reports/result"
+	"github.com/watchbench/watchbench/reports/stats"
 )
 
 // yardstick are the parties whose work the plan decides, the same on both sides. What slows the machine for a while
@@ -24,7 +25,7 @@ func beside(c *result.Cell) *float64 {
 
 // relative is the figure ÷ the CPU time of the yardstick in the same cell.
 func (f figure) relative() figure {
-	return figure{f.unit, f.better, func(c *result.Cell) *float64 { return quotient(f.value(c), beside(c)) }}
+	return figure{f.unit, f.better, func(c *result.Cell) *float64 { return stats.Quotient(f.value(c), beside(c)) }}
 }
 
 // steady judges a figure by its part of the yardstick as well. "Worse" may come from either, so the p-value is twice
@@ -33,9 +34,8 @@ func (f figure) relative() figure {
 // both, and would hide itself. In few blocks such a change goes unseen, so the relative interval decides only what
 // the median of the figure itself agrees with.
 func (f *Finding) steady(p *point, fig figure, rules *Rules) {
-	own, okOwn := p.ratio(fig.relative())
-	yard, okYard := p.ratio(figure{value: beside})
-	if !okOwn || !okYard {
+	own, yard := p.ratio(fig.relative()), p.ratio(figure{value: beside})
+	if own.N == 0 || yard.N == 0 {
 		return
 	}
 	raw, one := f.harm(), yard.At(rules.level())

@@ -28,8 +28,7 @@ type Setting struct{ Writer, Handler, Queues int }
 // Settings of the setups.
 var Settings = map[string]Setting{Before: {10240, 1024, 1}, After: {102400, 1024, 30}}
 
-// Room is how many Pod events wait in all before the Writer queue is full, if they are
-// spread evenly.
+// Room is how many Pod events wait in all before the Writer queue is full, if they are spread evenly.
 func (s Setting) Room() int { return s.Writer + s.Queues*s.Handler }
 
 //go:embed throughput.csv

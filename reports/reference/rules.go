@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/watchbench/watchbench/reports/result"
+	"github.com/watchbench/watchbench/reports/stats"
 )
 
 // Factor is the storage rate after ÷ before at comparable loads.
@@ -41,7 +42,7 @@ func (c *Comparison) factors(watcher string) (all []Factor) {
 			Published: a.Row.StorageQPS / b.Row.StorageQPS, Drain: a.Row.DrainQPS() / b.Row.DrainQPS(), Why: reached(a, b),
 		}
 		if f.Why == "" {
-			f.All = over(a.All(), b.All())
+			f.All = stats.Quotient(a.All(), b.All())
 		}
 		all = append(all, f)
 	}
@@ -62,13 +63,6 @@ func reached(a, b *Line) string {
 const rate = "load.qps"
 
 func apart(a, b *Row) float64 { return math.Abs(math.Log(a.QPS / b.QPS)) }
-
-func over(a, b *float64) *float64 {
-	if a == nil || b == nil || *b == 0 {
-		return nil
-	}
-	return new(*a / *b)
-}
 
 // Verdicts of a rule.
 const (
@@ -189,9 +183,8 @@ func growthRule(after []*Line) Rule {
 	return r
 }
 
-// fullRule: the Writer queue is full in the rows in which it is published to be, and in no
-// other. A row whose load brought fewer events than the queues have room for says nothing of
-// the first.
+// fullRule: the Writer queue is full in the rows in which it is published to be, and in no other. A row whose load
+// brought fewer events than the queues have room for says nothing of the first.
 func fullRule(before []*Line) Rule {
 	r := Rule{Name: "before: the Writer queue fills from 100 threads on", Verdict: NotMeasured}
 	var wrong, right []string

@@ -21,7 +21,7 @@ const matrixLegend = "pass and FAIL are asserted, (…) is only measured, n/a wa
 // WriteMatrix writes the fault matrix into its folder, as matrix.json and matrix.md.
 func WriteMatrix(dir string, m *result.Matrix) error {
 	return errors.Join(
-		result.Replace(filepath.Join(dir, result.MatrixFile), func(w io.Writer) error { return result.EncodeMatrix(w, m) }),
+		result.Replace(filepath.Join(dir, result.MatrixFile), func(w io.Writer) error { return result.EncodeJSON(w, m) }),
 		result.Replace(filepath.Join(dir, "matrix.md"), func(w io.Writer) error {
 			return DocumentMarkdown(w, Matrix(m, ""))
 		}),

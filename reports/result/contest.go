@@ -63,10 +63,7 @@ func (p *Group) Median(of func(*Cell) *float64) *float64 {
 			values = append(values, *v)
 		}
 	}
-	if m, ok := stats.Median(values); ok {
-		return &m
-	}
-	return nil
+	return stats.Median(values)
 }
 
 // Correct reports whether a point's speed may be compared: it has a valid cell, was judged, and violates nothing.
@@ -107,22 +104,21 @@ const everyEvent = 0.99
 
 // SendsEvery reports whether every event was sent, and how many requests an event took; nil where that is not known.
 func (p *Group) SendsEvery() (every bool, perEvent *float64) {
-	perEvent = p.Median(func(c *Cell) *float64 {
-		if c.Pace == nil {
-			return nil
-		}
-		return c.Pace.SentPerEvent
-	})
+	perEvent = p.pace(func(x *Pace) *float64 { return x.SentPerEvent })
 	return perEvent != nil && *perEvent >= everyEvent, perEvent
 }
 
 // BacklogGrowth is by how many writes a second those grew that storage was owed.
 func (p *Group) BacklogGrowth() *float64 {
+	return p.pace(func(x *Pace) *float64 { return &x.GrowthQPS })
+}
+
+func (p *Group) pace(of func(*Pace) *float64) *float64 {
 	return p.Median(func(c *Cell) *float64 {
 		if c.Pace == nil {
 			return nil
 		}
-		return &c.Pace.GrowthQPS
+		return of(c.Pace)
 	})
 }
 
@@ -145,22 +141,18 @@ func rankedBy(figure string) func(*Cell) *float64 {
 	}
 }
 
-func (r *Results) axes() (names []string) {
-	values := map[string]map[string]bool{}
+// axes are the parameters that have several values.
+func (r *Results) axes() []string {
+	last, several := map[string]string{}, map[string]bool{}
 	for i := range r.Cells {
 		for k, v := range r.Cells[i].Params {
-			if values[k] == nil {
-				values[k] = map[string]bool{}
+			if was, seen := last[k]; seen && was != v {
+				several[k] = true
 			}
-			values[k][v] = true
+			last[k] = v
 		}
 	}
-	for _, k := range slices.Sorted(maps.Keys(values)) {
-		if len(values[k]) > 1 {
-			names = append(names, k)
-		}
-	}
-	return names
+	return slices.Sorted(maps.Keys(several))
 }
 
 // contests are the points by what their watchers were put to. A load is called by its name, or by its model.
@@ -189,10 +181,7 @@ func (r *Results) Decide() {
 	figure, _ := decides["figure"].(string)
 	names, by := r.contests()
 	for _, name := range names {
-		c := Contest{Name: name, Figure: cmp.Or(figure, FigureDrain)}
-		for _, p := range by[name] {
-			c.Points = append(c.Points, p.Name)
-		}
+		c := Contest{Name: name, Figure: cmp.Or(figure, FigureDrain), Points: ids(by[name])}
 		if figure == "" && by[name][0].Cells[0].Load.Model == ModelOpen {
 			c.Figure = ""
 			if c.Sizing = r.size(by[name]); c.Sizing == nil {
@@ -218,9 +207,10 @@ func (c *Contest) rank(points []*Group) {
 		}
 	}
 	slices.SortStableFunc(takes, func(a, b *Group) int { return cmp.Compare(*a.Median(of), *b.Median(of)) })
+	c.Takes = ids(takes)
 	var rows [][]*Cell
 	for _, p := range takes {
-		c.Takes, rows = append(c.Takes, p.Name), append(rows, p.Valid())
+		rows = append(rows, p.Valid())
 	}
 	ranking, ok := Rank(rows, of)
 	if !ok {
@@ -337,26 +327,17 @@ func (r *Results) size(points []*Group) *Sizing {
 	every, latest := s.best(found, true), s.best(found, false)
 	out.Every, out.Latest = ids(every), ids(latest)
 	if len(every)+len(latest) == 0 {
-		closest := slices.MinFunc(told, func(a, b *Group) int {
-			if c := -cmp.Compare(b2i(a.KeepsUp()), b2i(b.KeepsUp())); c != 0 {
-				return c
-			}
-			if a.KeepsUp() {
-				return s.compare(a, b)
-			}
-			return cmp.Compare(*a.BacklogGrowth(), *b.BacklogGrowth())
-		})
-		out.Closest, out.KeepsUp = closest.Name, closest.KeepsUp()
+		kept := slices.DeleteFunc(slices.Clone(told), func(p *Group) bool { return !p.KeepsUp() })
+		if out.KeepsUp = len(kept) > 0; out.KeepsUp {
+			out.Closest = slices.MinFunc(kept, s.compare).Name
+		} else {
+			out.Closest = slices.MinFunc(told, func(a, b *Group) int {
+				return cmp.Compare(*a.BacklogGrowth(), *b.BacklogGrowth())
+			}).Name
+		}
 	}
 	out.Unknown = r.unknown(&s, points, slices.Concat(every, latest))
 	return out
-}
-
-func b2i(b bool) int {
-	if b {
-		return 1
-	}
-	return 0
 }
 
 func ids(points []*Group) (all []string) {

@@ -25,11 +25,7 @@ var ErrSchema = errors.New("another format, or another version of it")
 
 // LoadFile reads a run's record: path names the file or the run's folder.
 func LoadFile(path string) (*Results, error) {
-	info, err := os.Stat(path)
-	if err != nil {
-		return nil, fmt.Errorf("open results: %w", err)
-	}
-	if info.IsDir() {
+	if info, err := os.Stat(path); err == nil && info.IsDir() {
 		path = filepath.Join(path, FileName)
 	}
 	f, err := os.Open(path)
@@ -113,14 +109,12 @@ func ReplaceDurably(path string, write func(io.Writer) error) error {
 	return replace(path, write, (*os.File).Sync)
 }
 
-func replace(path string, write func(io.Writer) error, settle func(*os.File) error) error {
-	if err := replaceBy(path, write, settle); err != nil {
-		return fmt.Errorf("write %s: %w", path, err)
-	}
-	return nil
-}
-
-func replaceBy(path string, write func(io.Writer) error, settle func(*os.File) error) error {
+func replace(path string, write func(io.Writer) error, settle func(*os.File) error) (err error) {
+	defer func() {
+		if err != nil {
+			err = fmt.Errorf("write %s: %w", path, err)
+		}
+	}()
 	var buf bytes.Buffer
 	if err := write(&buf); err != nil {
 		return err
@@ -205,10 +199,9 @@ func place(data []byte, err error) error {
 // number that JSON cannot carry.
 func EncodeJSON(w io.Writer, document any) error {
 	data, err := indented(document)
-	if err != nil {
-		return err
+	if err == nil {
+		_, err = w.Write(data)
 	}
-	_, err = w.Write(data)
 	return err
 }
 

@@ -1,7 +1,6 @@
 package result
 
 import (
-	"io"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -159,6 +158,3 @@ func (m *Matrix) Started(dir string) time.Time {
 	}
 	return time.Time{}
 }
-
-// EncodeMatrix writes the matrix as indented JSON.
-func EncodeMatrix(w io.Writer, m *Matrix) error { return EncodeJSON(w, m) }

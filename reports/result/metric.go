@@ -23,8 +23,7 @@ import (
 type Metric struct {
 	// Name is its path below a cell of results.json, such as freshness.p99.
 	Name string `json:"name"`
-	// Unit is the value's unit in results.json: s, ms, µs, MiB, B, KiB/s, /s, share, or
-	// empty for a count.
+	// Unit is the value's unit in results.json: s, ms, µs, MiB, B, KiB/s, /s, share, or empty for a count.
 	Unit       string  `json:"-"`
 	Title      string  `json:"title"`
 	Meaning    string  `json:"meaning"`
@@ -96,10 +95,9 @@ func (m Metric) Over(cells []*Cell) (s Summary) {
 			s.Values, known, sum = append(s.Values, *v), append(known, c), sum+*v
 		}
 	}
-	median, ok := stats.Median(s.Values)
 	percentile, micros, isPercentile := m.Percentile()
 	switch {
-	case !ok:
+	case len(s.Values) == 0:
 		return Summary{}
 	case m.Total:
 		s.Value, s.AtLeast = &sum, len(known) < valid
@@ -112,7 +110,7 @@ func (m Metric) Over(cells []*Cell) (s Summary) {
 			s.Value = new(float64(merged.ValueAtPercentile(percentile)) / micros)
 		}
 	default:
-		s.Value = &median
+		s.Value = stats.Median(s.Values)
 	}
 	return s
 }
@@ -206,9 +204,8 @@ func MetricByName(name string) (Metric, error) {
 	return Metric{}, fmt.Errorf("unknown metric; known are %s", strings.Join(names, ", "))
 }
 
-// Of is the metric's value in a cell, nil where it is not known. What a cut cell has of
-// drain, freshness and counters covers only the part that was done, so it is not known there:
-// only the load was whole.
+// Of is the metric's value in a cell, nil where it is not known. What a cut cell has of drain, freshness and counters
+// covers only the part that was done, so it is not known there: only the load was whole.
 func (m Metric) Of(c *Cell) *float64 {
 	if c.Cut && !strings.HasPrefix(m.Name, "load.") && m.Name != "pace.growthQPS" && m.Name != "pace.writtenQPS" {
 		return nil
@@ -218,15 +215,9 @@ func (m Metric) Of(c *Cell) *float64 {
 
 // raw is the value also of a cut cell.
 func (m Metric) raw(c *Cell) *float64 {
-	v, optional := reflect.ValueOf(c).Elem(), false
-	for _, i := range m.index {
-		if v = v.FieldByIndex(i); v.Kind() != reflect.Pointer {
-			continue
-		}
-		if v.IsNil() {
-			return nil
-		}
-		v, optional = v.Elem(), true
+	v, optional, ok := field(c, m.index)
+	if !ok {
+		return nil
 	}
 	if (!optional || strings.HasPrefix(m.Name, "events.")) && m.unknown(c, v.IsZero()) {
 		return nil
@@ -235,6 +226,21 @@ func (m Metric) raw(c *Cell) *float64 {
 		return new(float64(v.Int()))
 	}
 	return new(v.Float())
+}
+
+// field follows a path below a cell; optional says that a pointer was on the way, ok is false where one is nil.
+func field(c *Cell, path [][]int) (v reflect.Value, optional, ok bool) {
+	v = reflect.ValueOf(c).Elem()
+	for _, i := range path {
+		if v = v.FieldByIndex(i); v.Kind() != reflect.Pointer {
+			continue
+		}
+		if v.IsNil() {
+			return v, true, false
+		}
+		v, optional = v.Elem(), true
+	}
+	return v, optional, true
 }
 
 // unknown reports whether a number that is always there says nothing in a cell.

@@ -3,7 +3,6 @@ package result
 import (
 	"cmp"
 	"fmt"
-	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -43,10 +42,7 @@ func (r *Results) Groups() (all []*Group) {
 	byKey := map[string]*Group{}
 	for i := range r.Cells {
 		c := &r.Cells[i]
-		key := ""
-		for _, k := range slices.Sorted(maps.Keys(c.Params)) {
-			key += fmt.Sprintf("%q=%q;", k, c.Params[k])
-		}
+		key := fmt.Sprintf("%q", c.Params) // in the order of names
 		if byKey[key] == nil {
 			byKey[key] = &Group{Name: c.Point(), Params: c.Params}
 			all = append(all, byKey[key])

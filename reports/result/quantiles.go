@@ -1,7 +1,7 @@
 package result
 
 import (
-	"reflect"
+	"strings"
 
 	"github.com/HdrHistogram/hdrhistogram-go"
 )
@@ -30,35 +30,20 @@ func Merge(all []*Quantiles) *hdrhistogram.Histogram {
 	return merged
 }
 
-// Percentile is the percentile that the metric is of a distribution, and how many
-// microseconds its unit has; ok is false for any other metric.
+// Percentile is the percentile that the metric is of a distribution, and how many microseconds its unit has; ok is
+// false for any other metric.
 func (m Metric) Percentile() (percentile, micros float64, ok bool) {
-	in := reflect.TypeFor[Cell]()
-	var field reflect.StructField
-	for _, i := range m.index {
-		if in.Kind() == reflect.Pointer {
-			in = in.Elem()
-		}
-		if ok = in == reflect.TypeFor[Quantiles](); ok {
-			field = in.FieldByIndex(i)
-		}
-		in = in.FieldByIndex(i).Type
-	}
-	percentile = map[string]float64{"P50": 50, "P90": 90, "P99": 99, "Max": 100}[field.Name]
+	last := m.Name[strings.LastIndexByte(m.Name, '.')+1:]
+	percentile = map[string]float64{"p50": 50, "p90": 90, "p99": 99, "max": 100}[last]
 	micros = map[string]float64{"s": 1e6, "ms": 1e3}[m.Unit]
-	return percentile, micros, ok && percentile > 0 && micros > 0
+	return percentile, micros, percentile > 0 && micros > 0
 }
 
 // Distribution returns the distribution in a cell that a Percentile is taken from; nil if unknown.
 func (m Metric) Distribution(c *Cell) *Quantiles {
-	v := reflect.ValueOf(c).Elem()
-	for _, i := range m.index[:len(m.index)-1] {
-		if v = v.FieldByIndex(i); v.Kind() == reflect.Pointer {
-			if v.IsNil() {
-				return nil
-			}
-			v = v.Elem()
-		}
+	v, _, ok := field(c, m.index[:len(m.index)-1])
+	if !ok {
+		return nil
 	}
 	q, _ := v.Addr().Interface().(*Quantiles)
 	return q

@@ -1,6 +1,7 @@
 package result
 
 import (
+	"maps"
 	"strings"
 
 	"github.com/watchbench/watchbench/reports/stats"
@@ -77,7 +78,7 @@ func (r *Results) CompareReaders() {
 func (r *Results) withoutReaders(c *Cell) (found *Cell) {
 	for i := range r.Cells {
 		o := &r.Cells[i]
-		if o.Readers != nil || o.Repetition != c.Repetition || !samePlan(o.Params, c.Params) {
+		if o.Readers != nil || o.Repetition != c.Repetition || !maps.Equal(plan(o.Params), plan(c.Params)) {
 			continue
 		}
 		if found != nil {
@@ -88,14 +89,9 @@ func (r *Results) withoutReaders(c *Cell) (found *Cell) {
 	return found
 }
 
-func samePlan(a, b map[string]string) bool {
-	same := func(a, b map[string]string) bool {
-		for axis, point := range a {
-			if axis != "readers" && !strings.HasPrefix(axis, "readers.") && b[axis] != point {
-				return false
-			}
-		}
-		return true
-	}
-	return same(a, b) && same(b, a)
+// plan is what parameters say of all but the readers.
+func plan(params map[string]string) map[string]string {
+	all := maps.Clone(params)
+	maps.DeleteFunc(all, func(axis, _ string) bool { return axis == "readers" || strings.HasPrefix(axis, "readers.") })
+	return all
 }

@@ -63,20 +63,15 @@ func (r *Results) JudgeThresholds() error {
 	if len(bounds) == 0 {
 		return nil
 	}
-	points := map[string][]*Cell{}
-	var order []string
-	for _, p := range r.Groups() {
-		order, points[p.Name] = append(order, p.Name), p.Cells
-	}
-	slices.SortFunc(order, ByNumber)
-	for _, p := range order {
+	points := r.Groups()
+	slices.SortStableFunc(points, func(a, b *Group) int { return ByNumber(a.Name, b.Name) })
+	for _, p := range points {
 		for _, name := range slices.Sorted(maps.Keys(bounds)) {
-			if strings.HasPrefix(name, "readers.") && !slices.ContainsFunc(points[p], servesReaders) {
+			if strings.HasPrefix(name, "readers.") && !slices.ContainsFunc(p.Cells, servesReaders) {
 				continue
 			}
-			t := Threshold{Point: p, Metric: name, Bound: fmt.Sprint(bounds[name])}
-			t.Params = points[p][0].Params
-			if err := t.judge(points[p]); err != nil {
+			t := Threshold{Point: p.Name, Params: p.Params, Metric: name, Bound: fmt.Sprint(bounds[name])}
+			if err := t.judge(p.Cells); err != nil {
 				return fmt.Errorf("scenario.thresholds.%s: %w", name, err)
 			}
 			r.Thresholds = append(r.Thresholds, t)
@@ -129,7 +124,7 @@ func (t *Threshold) judge(cells []*Cell) error {
 	if t.Why != "" {
 		return nil
 	}
-	v, _ := stats.Median(values)
-	t.Value, t.Holds = &v, bound.Holds(v)
+	t.Value = stats.Median(values)
+	t.Holds = bound.Holds(*t.Value)
 	return nil
 }

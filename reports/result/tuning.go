@@ -11,8 +11,6 @@ const (
 	TuningSchema   = "watchbench/tuning/v3"
 	TuningFile     = "tuning.json"
 	TuningQuestion = "tune"
-	// RatesFile is the result of watchbench tune --find rate.
-	RatesFile = "rates.json"
 )
 
 // Tuning is the question, the tries and the answer of a search for settings or rates. Times are in seconds.

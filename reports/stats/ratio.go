@@ -43,21 +43,21 @@ func unpaired(base, changed []float64) (r Ratio, x, y trimmed, ok bool) {
 }
 
 // PairedRatio compares cells that were run in blocks of four, side by side in time: the base, what changed, what
-// changed, the base (or the other way round). A drift that is steady within a block falls out of its ratio. ok is
-// false with fewer than Least blocks, and where a value is not above zero.
-func PairedRatio(blocks [][4]float64) (r Ratio, ok bool) {
+// changed, the base (or the other way round). A drift that is steady within a block falls out of its ratio. A
+// Ratio of N 0 is not known: fewer than Least blocks, or a value that is not above zero.
+func PairedRatio(blocks [][4]float64) Ratio {
 	ratios := make([]float64, len(blocks))
 	for i, b := range blocks {
 		l, ok := logsInOrder(b[:])
 		if !ok {
-			return Ratio{}, false
+			return Ratio{}
 		}
 		ratios[i] = (l[1] + l[2] - l[0] - l[3]) / 2
 	}
 	if len(ratios) < Least {
-		return Ratio{}, false
+		return Ratio{}
 	}
-	return paired(ratios), true
+	return paired(ratios)
 }
 
 func paired(logs []float64) Ratio {

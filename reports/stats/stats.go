@@ -35,16 +35,25 @@ func Round(v float64) float64 {
 	return v
 }
 
-// Median of values; of an even number it is the mean of the middle two, which may have a
-// digit more than they: it is rounded to Digits. ok is false for none.
-func Median(values []float64) (m float64, ok bool) {
-	switch n := len(values); {
-	case n == 0:
-		return 0, false
-	case n%2 == 1:
-		return middle(slices.Sorted(slices.Values(values))), true
+// Median of values, nil of none; of an even number it is the mean of the middle two, which may have a digit more than
+// they: it is rounded to Digits.
+func Median(values []float64) *float64 {
+	if len(values) == 0 {
+		return nil
 	}
-	return Round(middle(slices.Sorted(slices.Values(values)))), true
+	m := middle(slices.Sorted(slices.Values(values)))
+	if len(values)%2 == 0 {
+		m = Round(m)
+	}
+	return &m
+}
+
+// Quotient is v ÷ per; nil where one is not known, or per is 0.
+func Quotient(v, per *float64) *float64 {
+	if v == nil || per == nil || *per == 0 {
+		return nil
+	}
+	return new(*v / *per)
 }
 
 func middle(sorted []float64) float64 {

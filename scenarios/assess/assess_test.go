@@ -172,7 +172,7 @@ func TestCheckMatrix(t *testing.T) {
 	}
 	var b bytes.Buffer
 	c.Matrix.Entries[1].Columns["I"] = result.Column{Verdict: result.Fail}
-	must(t, result.EncodeMatrix(&b, c.Matrix))
+	must(t, result.EncodeJSON(&b, c.Matrix))
 	must(t, os.WriteFile(filepath.Join(dir, result.MatrixFile), b.Bytes(), 0o600))
 	c, err = Check(t.Context(), dir)
 	if want := "entries[1].columns.I.verdict: matrix.json has fail, the record now gives pass"; err != nil || !strings.Contains(strings.Join(c.Differences, "\n"), want) {

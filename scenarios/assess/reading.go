@@ -56,7 +56,10 @@ func judgeReaders(ctx context.Context, in reading, cell *result.Cell) error {
 		return err
 	}
 	r := &in.scenario.Readers
-	parts := []part{newQueries(j, readers.Get, r.Get), newQueries(j, readers.List, r.List), newWatches(j), newWebhooks(j)}
+	parts := []part{
+		newQueries(j, readers.Get, r.Get), newQueries(j, readers.List, r.List),
+		&watches{told: newTold(j, "R2", "watch", r.Watches)}, &webhooks{told: newTold(j, "R3", "receiver", r.Webhooks)},
+	}
 	if err := each(ctx, in.log, func(rec *readers.Record) {
 		for _, p := range parts {
 			p.see(rec)
@@ -202,15 +205,10 @@ func (j *readersJudge) operations(ctx context.Context) error {
 		default:
 			return // an answer without a version, such as that of a binding
 		}
-		writes++
-		switch {
-		case ok:
+		if writes++; ok {
 			j.changes[i].load, j.changes[i].intended = true, r.Intended
-		case missing == 0:
+		} else if missing++; missing == 1 {
 			first = r.ResourceVersion
-			fallthrough
-		default:
-			missing++
 		}
 	}); err != nil {
 		return err
@@ -227,23 +225,6 @@ func (j *readersJudge) operations(ctx context.Context) error {
 		j.invalid("the load wrote no Pod, so there was nothing to observe")
 	}
 	return nil
-}
-
-// happened finds an event among the changes. ok is false for one that is outside of what the control saw, of which
-// nothing is known.
-func (j *readersJudge) happened(r *readers.Record) (i int, ok bool, err error) {
-	i, ok = j.at[r.Version]
-	switch {
-	case !ok && (r.Version <= j.from || r.Version > j.last()):
-		return 0, false, nil
-	case !ok:
-		return 0, false, fmt.Errorf("%w: %s of uid %s at version %d never happened", errReliable, r.Type, r.UID, r.Version)
-	case j.changes[i].uid != r.UID || j.changes[i].typ != r.Type:
-		c := j.changes[i]
-		return i, true, fmt.Errorf("%w: version %d is shown as %s of uid %s, it was %s of %s",
-			errReliable, r.Version, r.Type, r.UID, c.typ, c.uid)
-	}
-	return i, true, nil
 }
 
 func (j *readersJudge) after(version uint64) int {

@@ -58,18 +58,23 @@ func newTold(j *readersJudge, check, what string, n int) told {
 	return t
 }
 
-// find returns the change that a record shows at a listener, and where it stands; false for one of which nothing is
-// known.
+// find returns the change that a record shows at a listener, and where it stands; false for one that never happened, or
+// that is outside of what the control saw: of that nothing is known.
 func (t *told) find(x *listener, r *readers.Record) (i int, c *change, ok bool) {
-	i, ok, err := t.j.happened(r)
-	if err != nil {
-		t.j.tally(t.check).wrong(1, "%s: %w", x.what, err)
-	}
-	if !ok {
+	if i, ok = t.j.at[r.Version]; !ok {
+		if t.j.from < r.Version && r.Version <= t.j.last() {
+			t.j.tally(t.check).wrong(1, "%s: %w: %s of uid %s at version %d never happened",
+				x.what, errReliable, r.Type, r.UID, r.Version)
+		}
 		return 0, nil, false
 	}
-	t.j.tally(t.check).judged++
-	return i, &t.j.changes[i], true
+	tally := t.j.tally(t.check)
+	tally.judged++
+	if c = &t.j.changes[i]; c.uid != r.UID || c.typ != r.Type {
+		tally.wrong(1, "%s: %w: version %d is shown as %s of uid %s, it was %s of %s",
+			x.what, errReliable, r.Version, r.Type, r.UID, c.typ, c.uid)
+	}
+	return i, c, true
 }
 
 func (t *told) take(x *listener, i int, received int64) {
@@ -110,10 +115,6 @@ func (t *told) enough(what string, came, due int64) {
 type watches struct {
 	told
 	out result.Watches
-}
-
-func newWatches(j *readersJudge) *watches {
-	return &watches{told: newTold(j, "R2", "watch", j.in.scenario.Readers.Watches)}
 }
 
 func (w *watches) see(r *readers.Record) {
@@ -185,10 +186,6 @@ func (w *watches) finish() (err error) {
 type webhooks struct {
 	told
 	out result.Webhooks
-}
-
-func newWebhooks(j *readersJudge) *webhooks {
-	return &webhooks{told: newTold(j, "R3", "receiver", j.in.scenario.Readers.Webhooks)}
 }
 
 func (w *webhooks) see(r *readers.Record) {

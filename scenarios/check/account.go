@@ -82,7 +82,7 @@ func (a *account) request(e *ledger.Entry, unknown, confirmed bool) {
 	a.kinds[e.Kind] = kind
 }
 
-// owed counts what the watcher must have handled of one kind, by the op log.
+// owed counts what the watcher must have handled of one kind, or of all, by the op log.
 type owed struct {
 	expected  int64 // versions and deletions it must have received
 	missing   int64 // those that no applied request carried, heartbeats left out
@@ -98,22 +98,24 @@ type owed struct {
 
 func (j *judge) compare() map[string]*owed {
 	kinds := make(map[string]*owed)
+	together := j.h.Counters != nil && len(j.h.Counters.Kinds) == 0
 	for _, k := range j.book.keys {
-		if !k.wanted || len(k.lives) == 0 {
+		if _, known := k.newest(); known == 0 || !k.wanted {
 			continue
 		}
-		if _, known := k.newest(); known == 0 {
-			continue
+		name := k.Kind
+		if together {
+			name = allKinds
 		}
-		o := kinds[k.Kind]
+		o := kinds[name]
 		if o == nil {
 			o = &owed{}
-			kinds[k.Kind] = o
+			kinds[name] = o
 		}
 		o.keys++
 		o.versions(k)
 		o.deletions(k)
-		if !j.lostKey(k) {
+		if j.holdsFinal(k) || j.book.haveState && !j.h.Cut && !k.differs {
 			continue
 		}
 		o.lost++
@@ -177,21 +179,4 @@ func (o *owed) deletions(k *keyState) {
 		o.example = fmt.Sprintf("%s: %d deletions, %d DELETE requests", k, expected, k.deletes)
 	}
 	o.missing += missing
-}
-
-func (o *owed) add(p *owed) {
-	o.expected += p.expected
-	o.missing += p.missing
-	o.skipped += p.skipped
-	o.deleted += p.deleted
-	o.ending += p.ending
-	o.keys += p.keys
-	o.lost += p.lost
-	if o.example == "" {
-		o.example = p.example
-	}
-	o.unsent += p.unsent
-	if o.unsentKey == "" {
-		o.unsentKey = p.unsentKey
-	}
 }

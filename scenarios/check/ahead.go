@@ -8,10 +8,9 @@ const (
 	aheadBatches = 4
 )
 
-// ahead runs seq in a goroutine of its own, a few batches before its consumer, so that
-// a record is decoded on one processor while it is judged on another. A pointer that it
-// yields is good until the next one. The goroutine has ended when the loop over the
-// result has.
+// ahead runs seq in a goroutine of its own, a few batches before its consumer, so that a record is decoded on one
+// processor while it is judged on another. A pointer that it yields is good until the next one. The goroutine has ended
+// when the loop over the result has.
 func ahead[T any](seq iter.Seq2[T, error]) iter.Seq2[*T, error] {
 	type pair struct {
 		value T

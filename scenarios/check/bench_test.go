@@ -84,7 +84,7 @@ func writeRun(tb testing.TB, dir string, n int) {
 	must(z.Close())
 	must(f.Close())
 	must(ops.Close())
-	must(history.SaveState(dir, func(yield func(history.StateRecord) bool) {
+	must(history.SaveState(dir, history.FileState, func(yield func(history.StateRecord) bool) {
 		for o, rv := range last {
 			name, uid := fmt.Sprintf("pod-%07d", o), fmt.Sprintf("00000000-0000-4000-8000-%012d", o)
 			for _, side := range []history.Side{history.SideApiserver, history.SideStorage} {

@@ -3,6 +3,7 @@ package check
 import (
 	"time"
 
+	"github.com/watchbench/watchbench/reports/result"
 	"github.com/watchbench/watchbench/scenarios/history"
 )
 
@@ -137,23 +138,21 @@ func (s *Isolation) judge(t *tally) {
 		t.note("no undisturbed cell to compare with")
 		return
 	}
-	pair := func(name string, have, base *float64, count int64) {
-		if have == nil || base == nil || count == 0 || *base <= 0 {
+	pair := func(name string, have, base *result.Quantiles) {
+		if have == nil || base == nil {
+			return
+		}
+		if have.Count == 0 || base.P99 <= 0 {
 			t.lack("%s: no freshness on both sides", name)
 			return
 		}
-		t.judged += count
-		if *have > isolationFactor**base {
-			t.fail("freshness p99 of %s is %.3f s, %.1f times the %.3f s of the undisturbed cell; allowed are "+
-				"%.1f times",
-				name, *have, *have / *base, *base, isolationFactor)
+		t.judged += have.Count
+		if have.P99 > isolationFactor*base.P99 {
+			t.fail("freshness p99 of %s is %.3f s, %.1f times the %.3f s of the undisturbed cell; allowed are %.1f times",
+				name, have.P99, have.P99/base.P99, base.P99, isolationFactor)
 		}
 	}
-	if s.Bystander != nil && s.BystanderBaseline != nil {
-		pair("the bystander kind", &s.Bystander.P99, &s.BystanderBaseline.P99, s.Bystander.Count)
-	}
-	if s.Others != nil && s.OthersBaseline != nil {
-		pair("the other keys", &s.Others.P99, &s.OthersBaseline.P99, s.Others.Count)
-	}
+	pair("the bystander kind", s.Bystander, s.BystanderBaseline)
+	pair("the other keys", s.Others, s.OthersBaseline)
 	t.needAll()
 }

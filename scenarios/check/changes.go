@@ -12,11 +12,7 @@ import (
 )
 
 // Changes matches operations with the requests that brought them to storage, for records in memory. See history.Change.
-func Changes(ops []oplog.Record, entries []ledger.Entry) iter.Seq[history.Change] {
-	return changesOf(&Meta{}, ops, entries)
-}
-
-func changesOf(m *Meta, ops []oplog.Record, entries []ledger.Entry) iter.Seq[history.Change] {
+func Changes(m *Meta, ops []oplog.Record, entries []ledger.Entry) iter.Seq[history.Change] {
 	b := newBook(m, 0)
 	for i := range ops {
 		b.addOp(&ops[i])

@@ -19,7 +19,7 @@ func TestStoredByDefinition(t *testing.T) {
 		ops := simulate(seed, 1, 4+rng.IntN(16)).ops
 		entries := anyRequests(rng, ops)
 		d := define(ops, entries)
-		for c := range Changes(ops, entries) {
+		for c := range Changes(&Meta{}, ops, entries) {
 			op := ops[c.Operation-1]
 			stored, arrived := d.stored(op)
 			if c.Stored != stored || c.Arrived != arrived {

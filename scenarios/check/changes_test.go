@@ -41,7 +41,7 @@ const never = int64(-1)
 // storedAt is when each change was stored, in milliseconds after t0, by its operation.
 func storedAt(ops []oplog.Record, entries []ledger.Entry) map[int64]int64 {
 	out := make(map[int64]int64)
-	for c := range Changes(ops, entries) {
+	for c := range Changes(&Meta{}, ops, entries) {
 		out[c.Operation] = never
 		if c.Stored != 0 {
 			out[c.Operation] = (c.Stored - t0) / 1e6
@@ -118,7 +118,7 @@ func TestChanges(t *testing.T) {
 	late := opOf(11, oplog.TypeDelete, "u1", 33, 7_000)
 	late.Intended = at(110)
 	got := map[int64]history.Change{}
-	for c := range Changes([]oplog.Record{create1, patch1, failed, warm, beat, beside, late},
+	for c := range Changes(&Meta{}, []oplog.Record{create1, patch1, failed, warm, beat, beside, late},
 		[]ledger.Entry{retried, putOf("u1", 10, 4, 9), slow, putOf("u1", 10, 105, 107), deleteOf("u1", 33, 7_010, 7_020)}) {
 		got[c.Operation] = c
 	}
@@ -193,7 +193,7 @@ func TestUnconfirmed(t *testing.T) {
 		{"acknowledged later", []ledger.Entry{lost, putOf("u1", 20, 25, 26)}, nil},
 	} {
 		var got []int64
-		for c := range Changes([]oplog.Record{create1, patch1, patch3}, tc.entries) {
+		for c := range Changes(&Meta{}, []oplog.Record{create1, patch1, patch3}, tc.entries) {
 			if c.Unconfirmed {
 				got = append(got, c.Operation)
 			}
@@ -220,7 +220,7 @@ func TestStoredInACutCell(t *testing.T) {
 		{"cut, after a DELETE that found nothing", true, append(first, deleteOf("", 0, 300, 350)), map[int64]int64{1: 150, 3: 250, 4: 350, 6: 350}},
 	} {
 		got := map[int64]int64{}
-		for c := range changesOf(&Meta{Cut: tc.cut}, ops, tc.entries) {
+		for c := range Changes(&Meta{Cut: tc.cut}, ops, tc.entries) {
 			got[c.Operation] = never
 			if c.Stored != 0 {
 				got[c.Operation] = (c.Stored - t0) / 1e6
@@ -242,7 +242,7 @@ func TestChangesByObject(t *testing.T) {
 	ops := []oplog.Record{create1, other, delete1, create2, gone, delete2}
 	objects, terminating := map[int]int{}, map[int64]bool{}
 	last := -1
-	for c := range Changes(ops, []ledger.Entry{putOf("u1", 10, 100, 150), putOf("u1", 21, 200, 250), putOf("u2", 40, 300, 350)}) {
+	for c := range Changes(&Meta{}, ops, []ledger.Entry{putOf("u1", 10, 100, 150), putOf("u1", 21, 200, 250), putOf("u2", 40, 300, 350)}) {
 		if c.Object != last && objects[c.Object] > 0 {
 			t.Errorf("the changes of object %d are apart", c.Object)
 		}
@@ -275,7 +275,7 @@ func TestFoundGone(t *testing.T) {
 		if d := cmp.Diff(tc.want, storedAt(ops, tc.ledger)); d != "" {
 			t.Errorf("%s (-want +got):\n%s", tc.name, d)
 		}
-		for c := range Changes(ops, tc.ledger) {
+		for c := range Changes(&Meta{}, ops, tc.ledger) {
 			if !c.Gone {
 				t.Errorf("%s: %+v, want it gone", tc.name, c)
 			}
@@ -302,7 +302,7 @@ func TestLostDeletion(t *testing.T) {
 		{"the next of its name took its place, no answer", []ledger.Entry{putOf("u1", 10, 6, 8), next}, false, true},
 		{"an older state, no answer", []ledger.Entry{putOf("u1", 10, 6, 8), same}, false, false},
 	} {
-		for x := range Changes(one, c.ledger) {
+		for x := range Changes(&Meta{}, one, c.ledger) {
 			if x.Deletion && (x.Stored != 0 || x.Gone != c.gone || x.Unconfirmed != c.unconfirmed) {
 				t.Errorf("%s: %+v, want gone %v, unconfirmed %v", c.name, x, c.gone, c.unconfirmed)
 			}

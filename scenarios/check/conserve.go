@@ -3,12 +3,10 @@ package check
 import (
 	"cmp"
 	"fmt"
-	"iter"
 	"maps"
 	"slices"
 
 	"github.com/watchbench/watchbench/reports/result"
-	"github.com/watchbench/watchbench/scenarios/history"
 )
 
 func (j *judge) conserve() {
@@ -29,23 +27,14 @@ func (j *judge) conserve() {
 	} else {
 		t.note("the op log was not recorded")
 	}
-	j.accounts = &accounting{
-		h: j.h, book: j.book, acc: &j.acc, owed: owed, changes: j.changes(),
-		named: j.named, restarted: j.restarted > 0, restored: j.back.happened(),
-	}
+	j.accounts = &accounting{j, owed}
 	j.accounts.conserved(t)
 }
 
 // accounting holds the watcher's counters against the op log and the ledger.
 type accounting struct {
-	h         *History
-	book      *book
-	acc       *account
-	owed      map[string]*owed // by kind
-	changes   iter.Seq[history.Change]
-	named     int64 // when the watcher's record of kinds was last stored
-	restarted bool  // the watcher was
-	restored  bool  // the cluster was
+	*judge
+	owed map[string]*owed // by kind, or of allKinds together where the counters are
 }
 
 func (a *accounting) conserved(t *tally) {
@@ -97,15 +86,11 @@ func (a *accounting) groups() []group {
 	c := a.h.Counters
 	total := group{name: allKinds, counters: c.Total, requests: a.acc.total}
 	if len(c.Kinds) == 0 {
-		sum := &owed{}
-		for _, k := range slices.Sorted(maps.Keys(a.owed)) {
-			sum.add(a.owed[k])
-		}
 		for _, n := range c.Relists {
 			total.relisted = total.relisted || n > 0
 		}
 		if a.book.haveOps {
-			total.owed = sum
+			total.owed = cmp.Or(a.owed[allKinds], &owed{})
 		}
 		return []group{total}
 	}
@@ -182,7 +167,7 @@ func (a *accounting) mergesExplained(t *tally, g *group) {
 	t.judged++
 	failed := g.requests.failed + g.requests.maybe + e.Retried + e.Parked + a.h.Counters.StorageFailed[g.name]
 	owned := slices.Contains(a.h.Rules.Kinds, "ReplicaSet")
-	if failed > 0 || owned || a.restarted || g.relisted || a.h.Withheld[g.name] > 0 {
+	if failed > 0 || owned || a.restarted > 0 || g.relisted || a.h.Withheld[g.name] > 0 {
 		return
 	}
 	most, early := a.crowd(g), a.unnamed(g.name)
@@ -222,7 +207,7 @@ func (a *accounting) crowd(g *group) int64 {
 	type step struct{ at, by int64 }
 	var steps []step
 	now := g.counters.Received
-	for c := range a.changes {
+	for c := range a.changes() {
 		if c.Kind == g.name && c.Stored != 0 {
 			now--
 			steps = append(steps, step{c.Started, 1}, step{c.Stored, -1})
@@ -241,18 +226,18 @@ func (a *accounting) crowd(g *group) int64 {
 // versionsAccounted compares what the ledger lacks to what the watcher says it did not send.
 func (a *accounting) versionsAccounted(t *tally, g *group) {
 	e, o := &g.counters, g.owed
-	if a.restored {
-		// What the restore undid was perhaps never received.
-	} else if g.relisted {
+	switch {
+	case a.back.happened(): // what the restore undid was perhaps never received
+	case g.relisted:
 		t.note("%s: relists may have skipped versions, which are not counted one by one", g.name)
-	} else {
+	default:
 		t.judged += o.expected
 		a.missingAccounted(t, g)
 		if a.h.QueueFull == QueueFullDrop {
 			a.dropsFound(t, g)
 		}
 	}
-	if a.h.Cut || a.restored {
+	if a.h.Cut || a.back.happened() {
 		return
 	}
 	t.judged += o.keys

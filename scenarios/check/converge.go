@@ -214,13 +214,6 @@ func (k *keyState) deletions() (n int32) {
 	return n
 }
 
-func (j *judge) lostKey(k *keyState) bool {
-	if !k.wanted || j.holdsFinal(k) {
-		return false
-	}
-	return !j.book.haveState || j.h.Cut || k.differs
-}
-
 // recreate judges the final uid of names that several objects bore (G5).
 func (j *judge) recreate() {
 	t := j.tally["G5"]
@@ -249,7 +242,9 @@ func (j *judge) recreate() {
 		if j.book.haveState {
 			want, have = k.finalUID(k.live), k.finalUID(k.stored)
 		}
-		if want == have || want == "" && !j.olderUID(k, have, newest) {
+		i := k.lookupLife(have)
+		older := i >= 0 && i != newest && k.lives[i].known
+		if want == have || want == "" && !older {
 			continue
 		}
 		t.fail("%s: the name was given to %d objects, the last is uid %s; storage ends with %s, the apiserver "+
@@ -269,15 +264,6 @@ func (k *keyState) finalUID(f *finalState) string {
 		return ""
 	}
 	return k.uid(f.life)
-}
-
-func (j *judge) olderUID(k *keyState, uid string, newest int32) bool {
-	for i := range k.lives {
-		if k.lives[i].known && k.uid(int32(i)) == uid {
-			return int32(i) != newest
-		}
-	}
-	return false
 }
 
 func uidOrNothing(uid string) string {

@@ -154,18 +154,18 @@ func Load(dir string) (*History, error) {
 	}
 	var errs [7]error
 	h.Ledger, errs[0] = history.Ledger(dir)
+	if h.Ledger == nil && errs[0] == nil {
+		errs[0] = &history.FormatError{File: filepath.Join(dir, history.FileLedger),
+			Err: errors.New("no ledger in this folder: is it the folder of one cell?")}
+	}
 	h.Ops, errs[1] = history.Ops(dir)
-	h.State, errs[2] = history.State(dir)
-	h.Former, errs[3] = history.Former(dir)
+	h.State, errs[2] = history.State(dir, history.FileState)
+	h.Former, errs[3] = history.State(dir, history.FileFormer)
 	h.Marks, errs[4] = history.LoadLines[history.Mark](dir, history.FileMarks)
 	h.Leases, errs[5] = history.LoadLines[history.Lease](dir, history.FileLeases)
 	h.Samples, errs[6] = history.LoadLines[history.Sample](dir, history.FileSamples)
 	if err := cmp.Or(errs[:]...); err != nil {
 		return nil, err
-	}
-	if h.Ledger == nil {
-		return nil, &history.FormatError{File: filepath.Join(dir, history.FileLedger),
-			Err: errors.New("no ledger in this folder: is it the folder of one cell?")}
 	}
 	// A reading asked for between two ticks may have been noted before that of a tick.
 	slices.SortStableFunc(h.Samples, func(a, b history.Sample) int { return cmp.Compare(a.Time, b.Time) })
@@ -241,28 +241,19 @@ func Unwatched(kind string) bool { return slices.Contains(unwatchedKinds, kind) 
 
 // Watches reports whether objects of the kind are expected in storage at all.
 func (r *Rules) Watches(kind string) bool {
-	if Unwatched(kind) {
-		return false
-	}
-	return len(r.Kinds) == 0 || slices.Contains(r.Kinds, kind)
+	return !Unwatched(kind) && (len(r.Kinds) == 0 || slices.Contains(r.Kinds, kind))
 }
 
 // Wants reports whether the object of that key is expected in storage.
 func (r *Rules) Wants(kind, namespace, name string) bool {
-	if !r.Watches(kind) {
+	switch {
+	case !r.Watches(kind), r.Namespace != "" && namespace != r.Namespace:
 		return false
-	}
-	if r.Namespace != "" && namespace != r.Namespace {
-		return false
-	}
-	if slices.Contains(r.CustomKinds, kind) {
+	case slices.Contains(r.CustomKinds, kind):
 		return true
-	}
-	if kind == kindEvent && namespace == "kube-system" {
+	case kind == kindEvent && namespace == "kube-system":
 		return slices.ContainsFunc(keptSystemEvents, func(p string) bool { return strings.HasPrefix(name, p) })
 	}
-	if namespace != "" && slices.Contains(r.IgnoreNamespaces, namespace) {
-		return false
-	}
-	return !slices.Contains(r.IgnoreNames, name)
+	ignored := namespace != "" && slices.Contains(r.IgnoreNamespaces, namespace)
+	return !ignored && !slices.Contains(r.IgnoreNames, name)
 }

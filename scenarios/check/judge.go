@@ -6,6 +6,7 @@ import (
 	"iter"
 	"math"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/watchbench/watchbench/loadgen/oplog"
@@ -59,7 +60,9 @@ func Judge(ctx context.Context, h *History, observers ...history.Observer) (*Ver
 	j.settle()
 	j.recreate()
 	j.power()
-	j.replayed()
+	if t := j.tally["G11"]; t.judged == 0 {
+		t.note("no request was applied twice")
+	}
 	j.tally["G10"].needAll()
 	j.noteRestore()
 	j.conserve()
@@ -169,15 +172,9 @@ func (t *tally) needAll() {
 }
 
 func (t *tally) check() result.Check {
-	c := result.Check{Judged: t.judged, Violations: t.violations, Power: t.power}
+	c := result.Check{Judged: t.judged, Violations: t.violations, Power: t.power, Note: strings.Join(t.notes, "; ")}
 	if len(t.examples) > 0 {
 		c.Counterexample, c.Further = t.examples[0], t.examples[1:]
-	}
-	for i, n := range t.notes {
-		if i > 0 {
-			c.Note += "; "
-		}
-		c.Note += n
 	}
 	switch {
 	case t.violations > 0:

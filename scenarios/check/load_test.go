@@ -46,7 +46,7 @@ func save(t testing.TB, dir string, h *History, ops []oplog.Record, entries []le
 	var b bytes.Buffer
 	must(ledger.Write(&b, slices.Values(entries)))
 	must(os.WriteFile(filepath.Join(dir, strings.TrimSuffix(history.FileLedger, ".zst")), b.Bytes(), 0o644))
-	must(history.SaveState(dir, func(yield func(history.StateRecord) bool) {
+	must(history.SaveState(dir, history.FileState, func(yield func(history.StateRecord) bool) {
 		for r, err := range h.State {
 			must(err)
 			if !yield(r) {

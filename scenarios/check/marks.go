@@ -190,13 +190,6 @@ func (d *tampering) repairOwed(h *History, b *book) bool {
 	return known == 0 || k.lives[newest].deleted() == 0 || k.lives[newest].deleted() > due
 }
 
-// replayed says why G11 was not judged; the walk judges it.
-func (j *judge) replayed() {
-	if t := j.tally["G11"]; t.judged == 0 {
-		t.note("no request was applied twice")
-	}
-}
-
 // restore is the return of the cluster to an earlier state, by the marks. What happened since that state is undone, and
 // versions are assigned again. All are Unix nanoseconds, 0 without a restore.
 type restore struct {

@@ -19,13 +19,10 @@ func (j *judge) telemetry() {
 		t.note("the ledger was not recorded")
 		return
 	}
-	g1 := j.tally["G1"]
-	j.accounts.agree(t, g1.judged > 0 && g1.violations == 0)
+	j.accounts.agree(t, j.h.Counters)
 }
 
-// agree judges G14; converged says that G1 holds.
-func (a *accounting) agree(t *tally, converged bool) {
-	c := a.h.Counters
+func (a *accounting) agree(t *tally, c *Counters) {
 	a.sumsAgree(t, c)
 	for _, g := range a.groups() {
 		a.sentIsLedger(t, &g)
@@ -38,7 +35,7 @@ func (a *accounting) agree(t *tally, converged bool) {
 			a.callsAgree(t, c, &g)
 		}
 	}
-	a.lagAgrees(t, c, converged)
+	a.lagAgrees(t, c)
 }
 
 func (a *accounting) sumsAgree(t *tally, c *Counters) {
@@ -104,8 +101,9 @@ func (a *accounting) callsAgree(t *tally, c *Counters, g *group) {
 }
 
 // lagAgrees: a watcher that has caught up says so, and only then.
-func (a *accounting) lagAgrees(t *tally, c *Counters, converged bool) {
-	if converged && a.acc.total.near == 0 && a.book.opsNear[allKinds] == 0 {
+func (a *accounting) lagAgrees(t *tally, c *Counters) {
+	g1, atRest := a.tally["G1"], a.acc.total.near == 0 && a.book.opsNear[allKinds] == 0
+	if g1.judged > 0 && g1.violations == 0 && atRest {
 		t.judged++
 		if c.Total.Queued != 0 {
 			t.fail("%d events are said to be queued although storage has converged and nothing moved while the "+

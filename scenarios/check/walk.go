@@ -252,22 +252,17 @@ func (j *judge) del(k *keyState, r *request) {
 func (j *judge) judgeDelete(k *keyState, i int32, r *request) {
 	l := &k.lives[i]
 	_, known := k.newest()
-	recreated := known > 1
+	g, what := "G3", "which had not been deleted"
+	if known > 1 { // created again
+		g, what = "G5", "the new object of this name, which had not been deleted"
+	}
 	if l.known || l.alive != 0 {
-		if recreated {
-			j.tally["G5"].judged++
-		} else {
-			j.tally["G3"].judged++
-		}
+		j.tally[g].judged++
 	}
 	l.wrong = l.alive > r.received && !l.withdrawn
 	if !l.wrong {
 		j.tally["G4"].judged++
 		return
-	}
-	g, what := "G3", "which had not been deleted"
-	if recreated {
-		g, what = "G5", "the new object of this name, which had not been deleted"
 	}
 	alive := "the apiserver still has it"
 	if until := l.alive; until != endOfTime {

@@ -80,19 +80,17 @@ func LoadCell(dir string) (*Cell, error) {
 
 // LoadScrape reads FileBefore or FileAfter; nil when there is none, as for a watcher without metrics of ours.
 func LoadScrape(dir, name string) (Scrape, error) {
-	f, err := os.Open(filepath.Join(dir, name))
-	if errors.Is(err, fs.ErrNotExist) {
+	path := filepath.Join(dir, name)
+	f, err := os.Open(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
 		return nil, nil
-	}
-	if err != nil {
-		return nil, &FormatError{File: filepath.Join(dir, name), Err: err}
+	case err != nil:
+		return nil, inFile(path, err)
 	}
 	defer func() { _ = f.Close() }() // only read from
 	s, err := ParseScrape(f)
-	if err != nil {
-		return nil, &FormatError{File: f.Name(), Err: err}
-	}
-	return s, nil
+	return s, inFile(path, err)
 }
 
 // LoadJSON reads one object from the named file of a cell's folder and refuses unknown fields. Any error is a
@@ -100,13 +98,10 @@ func LoadScrape(dir, name string) (Scrape, error) {
 func LoadJSON(dir, name string, into any) error {
 	path := filepath.Join(dir, name)
 	b, err := os.ReadFile(path)
-	if err != nil {
-		return &FormatError{File: path, Err: err}
+	if err == nil {
+		err = decode(b, into)
 	}
-	if err := decode(b, into); err != nil {
-		return &FormatError{File: path, Err: err}
-	}
-	return nil
+	return inFile(path, err)
 }
 
 // decode reads one object and refuses unknown fields.

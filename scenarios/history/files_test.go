@@ -73,7 +73,7 @@ func TestMissingFiles(t *testing.T) {
 		t.Errorf("%v %v %v %v, %v", deeds, samples, marks, before, err)
 	}
 	ops, err1 := Ops(dir)
-	state, err2 := State(dir)
+	state, err2 := State(dir, FileState)
 	led, err3 := Ledger(dir)
 	if err := errors.Join(err1, err2, err3); err != nil || ops != nil || state != nil || led != nil {
 		t.Errorf("a sequence of a file that is not there: %v", err)

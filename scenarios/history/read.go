@@ -84,13 +84,8 @@ func Ledger(dir string) (iter.Seq2[ledger.Entry, error], error) {
 	}, nil), nil
 }
 
-// State is the final states of a cell's folder, nil when there are none; see Ops.
-func State(dir string) (iter.Seq2[StateRecord, error], error) { return stateIn(dir, FileState) }
-
-// Former is the former states of a cell's folder, nil when there are none, as in records of former versions; see Ops.
-func Former(dir string) (iter.Seq2[StateRecord, error], error) { return stateIn(dir, FileFormer) }
-
-func stateIn(dir, name string) (iter.Seq2[StateRecord, error], error) {
+// State is FileState or FileFormer of a cell's folder, nil when there is none; see Ops.
+func State(dir, name string) (iter.Seq2[StateRecord, error], error) {
 	path, err := Find(dir, name)
 	if path == "" || err != nil {
 		return nil, err
@@ -106,28 +101,17 @@ func stateIn(dir, name string) (iter.Seq2[StateRecord, error], error) {
 }
 
 func readState(path string, lines *ndjson.Reader) iter.Seq2[StateRecord, error] {
-	return func(yield func(StateRecord, error) bool) {
-		var s StateRecord
-		texts, field := jsonscan.NewInterner(), jsonscan.FieldsOf(&s)
-		stopped := false
-		err := eachLine(path, lines, func(b []byte) error {
-			s = StateRecord{}
-			err := jsonscan.Decode(b, texts, field)
-			if err == nil {
-				err = s.Validate()
-			}
-			if err != nil {
-				return err
-			}
-			if stopped = !yield(s, nil); stopped {
-				return errStop
-			}
-			return nil
-		})
-		if err != nil && !stopped {
-			yield(StateRecord{}, err)
+	texts := jsonscan.NewInterner()
+	var s StateRecord // one for all
+	field := jsonscan.FieldsOf(&s)
+	return eachLine(path, lines, func(b []byte) (StateRecord, error) {
+		s = StateRecord{}
+		err := jsonscan.Decode(b, texts, field)
+		if err == nil {
+			err = s.Validate()
 		}
-	}
+		return s, err
+	})
 }
 
 // LoadLines reads a small NDJSON file of a cell's folder whole; a missing one is empty.
@@ -140,40 +124,49 @@ func LoadLines[T any](dir, name string) ([]T, error) {
 	if err != nil {
 		return nil, &FormatError{File: path, Err: err}
 	}
+	read := func(b []byte) (v T, err error) {
+		err = decode(b, &v)
+		return v, err
+	}
 	var all []T
-	err = eachLine(path, lines, func(b []byte) error {
-		var v T
-		if err := decode(b, &v); err != nil {
-			return err
+	for v, err := range eachLine(path, lines, read) {
+		if err != nil {
+			return all, err
 		}
 		all = append(all, v)
-		return nil
-	})
-	return all, err
+	}
+	return all, nil
 }
 
-// eachLine calls line for every line that is not empty; the last one may lack its end. An error of the file or of line
-// becomes a FormatError. The reader is closed.
-func eachLine(path string, lines *ndjson.Reader, line func([]byte) error) error {
-	defer func() { _ = lines.Close() }() // only read from
-	for {
-		b, err := lines.Next()
-		if errors.Is(err, io.EOF) {
-			return nil
-		}
-		if errors.Is(err, ndjson.ErrNoNewline) {
-			err = nil
-		}
-		if err == nil && len(b) > 0 {
-			err = line(b)
-		}
-		if err != nil {
-			return &FormatError{File: path, Line: lines.Line(), Err: err}
+// eachLine yields what read makes of every line that is not empty; the last one may lack its end. An error, of the file
+// or of read, is a FormatError and ends the walk. The reader is closed.
+func eachLine[T any](path string, lines *ndjson.Reader, read func([]byte) (T, error)) iter.Seq2[T, error] {
+	return func(yield func(v T, err error) bool) {
+		defer func() { _ = lines.Close() }() // only read from
+		for {
+			b, err := lines.Next()
+			switch {
+			case errors.Is(err, io.EOF):
+				return
+			case errors.Is(err, ndjson.ErrNoNewline):
+				err = nil
+			}
+			if err == nil && len(b) == 0 {
+				continue
+			}
+			var v T
+			if err == nil {
+				v, err = read(b)
+			}
+			if err != nil {
+				err = &FormatError{File: path, Line: lines.Line(), Err: err}
+			}
+			if !yield(v, err) || err != nil {
+				return
+			}
 		}
 	}
 }
-
-var errStop = errors.New("the consumer has enough")
 
 // Find is the path of the file or of its uncompressed twin, empty when neither is there.
 func Find(dir, name string) (string, error) {
@@ -204,6 +197,14 @@ func (e *FormatError) Error() string {
 
 // Unwrap is the cause.
 func (e *FormatError) Unwrap() error { return e.Err }
+
+// inFile is an error of a file as a whole; nil for none.
+func inFile(path string, err error) error {
+	if err == nil {
+		return nil
+	}
+	return &FormatError{File: path, Err: err}
+}
 
 // FileReaders is the record of a cell's readers; see package loadgen/readers.
 const FileReaders = "readers.ndjson.zst"

@@ -27,7 +27,7 @@ func TestSaveStateRefuses(t *testing.T) {
 		{Side: SideStorage, Name: "web", Digest: "d"},
 		{Side: SideStorage, Kind: "Pod", Name: "web"},
 	} {
-		if err := SaveState(t.TempDir(), slices.Values([]StateRecord{r})); err == nil {
+		if err := SaveState(t.TempDir(), FileState, slices.Values([]StateRecord{r})); err == nil {
 			t.Errorf("%+v was written", r)
 		}
 	}

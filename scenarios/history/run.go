@@ -90,11 +90,9 @@ func LoadCampaign(dir string) (*Campaign, error) {
 }
 
 func loadSchema(dir, name, want string, into any, have *string) error {
-	if err := LoadJSON(dir, name, into); err != nil {
-		return err
+	err := LoadJSON(dir, name, into)
+	if err == nil && *have != want {
+		err = inFile(filepath.Join(dir, name), fmt.Errorf("schema %q: want %s", *have, want))
 	}
-	if *have != want {
-		return &FormatError{File: filepath.Join(dir, name), Err: fmt.Errorf("schema %q: want %s", *have, want)}
-	}
-	return nil
+	return err
 }

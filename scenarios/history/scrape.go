@@ -55,18 +55,14 @@ func (s Scrape) add(name string, m *dto.Metric) {
 	}
 	put := func(name string, v float64) { s[name] = append(s[name], Point{labels, v}) }
 	switch {
-	case m.Counter != nil:
-		put(name, m.Counter.GetValue())
-	case m.Gauge != nil:
-		put(name, m.Gauge.GetValue())
-	case m.Untyped != nil:
-		put(name, m.Untyped.GetValue())
 	case m.Histogram != nil:
 		put(name+"_count", float64(m.Histogram.GetSampleCount()))
 		put(name+"_sum", m.Histogram.GetSampleSum())
 	case m.Summary != nil:
 		put(name+"_count", float64(m.Summary.GetSampleCount()))
 		put(name+"_sum", m.Summary.GetSampleSum())
+	default: // one of them; the others count as 0
+		put(name, m.GetCounter().GetValue()+m.GetGauge().GetValue()+m.GetUntyped().GetValue())
 	}
 }
 

@@ -2,11 +2,13 @@ package history
 
 import (
 	"bufio"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"iter"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -70,25 +72,16 @@ func (s *StateRecord) Validate() error {
 	return nil
 }
 
-// SaveState writes the final states of a cell's folder, compressed.
-func SaveState(dir string, records iter.Seq[StateRecord]) error {
-	return saveState(dir, FileState, records)
-}
-
-// SaveFormer writes FileFormer of a cell's folder.
-func SaveFormer(dir string, records iter.Seq[StateRecord]) error {
-	return saveState(dir, FileFormer, records)
-}
-
-func saveState(dir, name string, records iter.Seq[StateRecord]) error {
+// SaveState writes FileState or FileFormer of a cell's folder, compressed.
+func SaveState(dir, name string, records iter.Seq[StateRecord]) error {
 	f, err := os.Create(filepath.Join(dir, name))
 	if err != nil {
 		return fmt.Errorf("creating the state file: %w", err)
 	}
-	if err := errors.Join(writeState(f, records), f.Close()); err != nil {
-		return fmt.Errorf("writing state: %w", err)
+	if err = errors.Join(writeState(f, records), f.Close()); err != nil {
+		err = fmt.Errorf("writing state: %w", err)
 	}
-	return nil
+	return err
 }
 
 func writeState(w io.Writer, records iter.Seq[StateRecord]) error {
@@ -122,20 +115,17 @@ func Difference(apiserver, storage []StateRecord) string {
 		delete(have, w.Key())
 		switch {
 		case !there:
-			return fmt.Sprintf("%s/%s/%s is not in storage", w.Kind, w.Namespace, w.Name)
+			return w.Key().String() + " is not in storage"
 		case s.UID == w.UID && w.Kind == "Lease" && s.ResourceVersion > w.ResourceVersion:
 		case s.UID != w.UID || s.Digest != w.Digest:
-			return fmt.Sprintf("%s/%s/%s: storage holds uid %s version %d, the apiserver uid %s version %d, or another content",
-				w.Kind, w.Namespace, w.Name, s.UID, s.ResourceVersion, w.UID, w.ResourceVersion)
+			return fmt.Sprintf("%s: storage holds uid %s version %d, the apiserver uid %s version %d, or another content",
+				w.Key(), s.UID, s.ResourceVersion, w.UID, w.ResourceVersion)
 		}
 	}
-	var left []string
-	for id := range have {
-		left = append(left, fmt.Sprintf("%s/%s/%s", id.Kind, id.Namespace, id.Name))
-	}
-	if len(left) == 0 {
+	if len(have) == 0 {
 		return ""
 	}
-	slices.Sort(left)
-	return left[0] + " is in storage, the apiserver serves no such object"
+	byName := func(a, b Key) int { return cmp.Compare(a.String(), b.String()) }
+	left := slices.MinFunc(slices.Collect(maps.Keys(have)), byName)
+	return left.String() + " is in storage, the apiserver serves no such object"
 }

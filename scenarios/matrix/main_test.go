@@ -29,7 +29,7 @@ func changes(ops []oplog.Record, entries []ledger.Entry) iter.Seq[history.Change
 	for i := range numbered {
 		numbered[i].ID = int64(i + 1)
 	}
-	return check.Changes(numbered, entries)
+	return check.Changes(&check.Meta{}, numbered, entries)
 }
 
 // seen is what rules may use of such a record.

@@ -47,7 +47,7 @@ func TestFreshnessCountsFromTheIntendedTime(t *testing.T) {
 	warm := op(oplog.TypeCreate, "w", "u6", 1, 0, 0, 1)
 	warm.Phase = oplog.PhaseWarmup
 	ops := []oplog.Record{op(oplog.TypeCreate, "a", "u1", 10, 0, 50, 60), op(oplog.TypeCreate, "b", "u2", 10, 0, 50, 60), bystander, failed, warm}
-	changes := check.Changes(ops, []ledger.Entry{put("a", "u1", 10, 61, 150), trickle})
+	changes := check.Changes(&check.Meta{}, ops, []ledger.Entry{put("a", "u1", 10, 61, 150), trickle})
 	if c := changesOf(changes, at(50), at(60), &history.Clock{}); c.settled != 0 || c.owed != 2 || c.last != 0 {
 		t.Errorf("the drain ended before: settled %d, owed %d; want 0 and 2", c.settled, c.owed)
 	}

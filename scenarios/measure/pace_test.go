@@ -128,7 +128,7 @@ func TestOwedIsNeverLess(t *testing.T) {
 		}
 	}
 	var p pace
-	for range p.watch(check.Changes(e.ops, e.entries), at(1e6)) {
+	for range p.watch(check.Changes(&check.Meta{}, e.ops, e.entries), at(1e6)) {
 		continue
 	}
 	slices.Sort(p.written)

@@ -27,7 +27,7 @@ func (e *evidence) with(t *testing.T, before, after history.Scrape) result.Cell 
 	for i := range e.entries {
 		f.Request(&e.entries[i])
 	}
-	c, err := f.Cell(check.Changes(e.ops, e.entries))
+	c, err := f.Cell(check.Changes(&check.Meta{}, e.ops, e.entries))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"flag"
 	"fmt"
+	"math"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -163,11 +164,11 @@ func (r recorder) calibrate(ctx context.Context) (float64, error) {
 	if err != nil {
 		return 0, err
 	}
-	m, ok := stats.Median(figures(res, "", cpuPerEvent))
-	if !ok {
+	m := stats.Median(figures(res, "", cpuPerEvent))
+	if m == nil {
 		return 0, fmt.Errorf("no valid cell tells the CPU per event")
 	}
-	return m, nil
+	return *m, nil
 }
 
 func cpuPerEvent(c *result.Cell) *float64      { return c.Watcher.CPUMicrosPerEvent }
@@ -175,9 +176,11 @@ func requestsPerEvent(c *result.Cell) *float64 { return c.Storage.RequestsPerEve
 
 // change is by how many percent the new side's median is above the base's.
 func (r recorder) change(res *result.Results, of func(*result.Cell) *float64) float64 {
-	a, _ := stats.Median(figures(res, "base", of))
-	b, _ := stats.Median(figures(res, "new", of))
-	return 100 * (b/a - 1)
+	ratio := stats.Quotient(stats.Median(figures(res, "new", of)), stats.Median(figures(res, "base", of)))
+	if ratio == nil {
+		return math.NaN()
+	}
+	return 100 * (*ratio - 1)
 }
 
 // figures are those of the valid cells of a side, of both if it is empty.

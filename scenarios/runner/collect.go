@@ -47,7 +47,7 @@ func (c *cell) saveFormer(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return history.SaveFormer(c.dir, slices.Values(former))
+	return history.SaveState(c.dir, history.FileFormer, slices.Values(former))
 }
 
 // saveMetrics saves the watcher's metrics; another watcher may have none.

@@ -262,7 +262,7 @@ func TestTamperedEvidenceFailsOffline(t *testing.T) {
 			states = append(states, s)
 		}
 	}
-	if err := history.SaveState(dir, slices.Values(states)); err != nil {
+	if err := history.SaveState(dir, history.FileState, slices.Values(states)); err != nil {
 		t.Fatal(err)
 	}
 	again, err := assess.Run(t.Context(), out.Dir)

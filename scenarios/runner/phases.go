@@ -432,7 +432,7 @@ func (c *cell) drain(ctx context.Context) error {
 	} else if err := c.explain(ctx, want, c.drained.state); err != nil {
 		return err
 	}
-	return history.SaveState(c.dir, slices.Values(slices.Concat(want, c.drained.state)))
+	return history.SaveState(c.dir, history.FileState, slices.Values(slices.Concat(want, c.drained.state)))
 }
 
 // returnWait is how long after the drain a comparison that is under way may hold goroutines.

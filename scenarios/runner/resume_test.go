@@ -42,7 +42,7 @@ func recorded(t *testing.T) (dir string, f *spec.File) {
 			t.Fatal(err)
 		}
 	}
-	if err := history.SaveState(history.CellDir(dir, "partitioned"), func(yield func(history.StateRecord) bool) {
+	if err := history.SaveState(history.CellDir(dir, "partitioned"), history.FileState, func(yield func(history.StateRecord) bool) {
 		yield(history.StateRecord{Side: history.SideApiserver, Kind: "Pod", Namespace: "n", Name: "lost", UID: "u", ResourceVersion: 3, Digest: "d"})
 	}); err != nil {
 		t.Fatal(err)

@@ -151,8 +151,8 @@ func (x *Search) learn() {
 			all = append(all, x.ratios(c)...)
 		}
 	}
-	if k, ok := stats.Median(all); ok {
-		x.factor = min(max(k, 0.25), 4)
+	if k := stats.Median(all); k != nil {
+		x.factor = min(max(*k, 0.25), 4)
 	}
 }
 

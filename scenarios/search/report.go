@@ -87,8 +87,8 @@ func (x *Search) entry(c *candidate) result.TunedCandidate {
 			e.Predicted = c.by[i]
 		}
 	}
-	if k, ok := stats.Median(x.ratios(c)); ok {
-		e.Error = new(k - 1)
+	if k := stats.Median(x.ratios(c)); k != nil {
+		e.Error = new(*k - 1)
 	}
 	for i := range c.cells {
 		t := &c.cells[i]

@@ -130,7 +130,7 @@ func Cell(t testing.TB, dir, id string, s spec.Scenario, params []spec.Param, de
 		}
 	}
 	must(t, ops.Close())
-	must(t, history.SaveState(dir, slices.Values(states)))
+	must(t, history.SaveState(dir, history.FileState, slices.Values(states)))
 	f, err := os.Create(filepath.Join(dir, history.FileLedger))
 	must(t, err)
 	err = ledger.WriteZstd(f, slices.Values(entries))

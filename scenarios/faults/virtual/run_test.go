@@ -356,7 +356,7 @@ func (o *outcome) freshnessAfter(t int64) (p99, worst time.Duration) {
 // freshness is how long the included operations took to reach storage.
 func (o *outcome) freshness(include func(oplog.Record) bool) (p99, worst time.Duration) {
 	stored := map[int64]int64{}
-	for c := range check.Changes(o.ops, o.entries) {
+	for c := range check.Changes(&check.Meta{}, o.ops, o.entries) {
 		stored[c.Operation] = c.Stored
 	}
 	sent := map[string]bool{} // of an object that was never stored there is no telling
