@@ -152,20 +152,31 @@ func Load(dir string) (*History, error) {
 	if err := h.Validate(); err != nil {
 		return nil, &history.FormatError{File: filepath.Join(dir, history.FileMeta), Err: err}
 	}
-	var errs [7]error
-	h.Ledger, errs[0] = history.Ledger(dir)
-	h.Ops, errs[1] = history.Ops(dir)
-	h.State, errs[2] = history.State(dir)
-	h.Former, errs[3] = history.Former(dir)
-	h.Marks, errs[4] = history.LoadLines[history.Mark](dir, history.FileMarks)
-	h.Leases, errs[5] = history.LoadLines[history.Lease](dir, history.FileLeases)
-	h.Samples, errs[6] = history.LoadLines[history.Sample](dir, history.FileSamples)
-	if err := cmp.Or(errs[:]...); err != nil {
+	var err error
+	if h.Ledger, err = history.Ledger(dir); err != nil {
 		return nil, err
 	}
 	if h.Ledger == nil {
 		return nil, &history.FormatError{File: filepath.Join(dir, history.FileLedger),
 			Err: errors.New("no ledger in this folder: is it the folder of one cell?")}
+	}
+	if h.Ops, err = history.Ops(dir); err != nil {
+		return nil, err
+	}
+	if h.State, err = history.State(dir); err != nil {
+		return nil, err
+	}
+	if h.Former, err = history.Former(dir); err != nil {
+		return nil, err
+	}
+	if h.Marks, err = history.LoadLines[history.Mark](dir, history.FileMarks); err != nil {
+		return nil, err
+	}
+	if h.Leases, err = history.LoadLines[history.Lease](dir, history.FileLeases); err != nil {
+		return nil, err
+	}
+	if h.Samples, err = history.LoadLines[history.Sample](dir, history.FileSamples); err != nil {
+		return nil, err
 	}
 	// A reading asked for between two ticks may have been noted before that of a tick.
 	slices.SortStableFunc(h.Samples, func(a, b history.Sample) int { return cmp.Compare(a.Time, b.Time) })
