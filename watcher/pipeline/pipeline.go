@@ -22,9 +22,6 @@ import (
 // ErrClosed is returned by Enqueue once Run's context has ended.
 var ErrClosed = errors.New("the pipeline is shutting down and takes no more events")
 
-// ErrRunTwice is returned by the second Run.
-var ErrRunTwice = errors.New("the pipeline has been run already; make a new one")
-
 // Settings are passed by code, beside the user's Config.
 type Settings struct {
 	Sender    Sender                // required; must return soon after its context ends
@@ -163,7 +160,7 @@ func (p *Pipeline) Enqueue(ctx context.Context, e Event) error {
 // as dropped. It returns after all its goroutines.
 func (p *Pipeline) Run(ctx context.Context) error {
 	if p.ran.Swap(true) {
-		return ErrRunTwice
+		return lifecycle.ErrRunTwice
 	}
 	defer p.cut()
 	p.adding.Lock()
