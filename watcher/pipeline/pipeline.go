@@ -66,11 +66,10 @@ func New(c Config, s Settings) (*Pipeline, error) {
 		return nil, fmt.Errorf("pipeline: %w", err)
 	}
 	p := &Pipeline{
-		config: c, sender: s.Sender, logger: s.Logger, clusterID: s.ClusterID,
-		start: time.Now(),
-		idle:  make(chan struct{}, 1),
+		config: c, sender: s.Sender, clusterID: s.ClusterID, start: time.Now(),
+		logger: cmp.Or(s.Logger, slog.New(slog.DiscardHandler)),
+		idle:   make(chan struct{}, 1),
 	}
-	p.logger = cmp.Or(p.logger, slog.New(slog.DiscardHandler))
 	p.writer.capacity = c.WriterQueueLen
 	p.lanes.Store(&map[string]*lane{})
 	p.closing, p.close = context.WithCancel(context.Background())
