@@ -215,8 +215,7 @@ func (w *Watcher) Run(ctx context.Context) error {
 
 // discover keeps up with what the cluster serves, for the resource watcher and for what is copied.
 func (w *Watcher) discover(ctx context.Context) error {
-	notFound := append(w.resources.watches.NotFound(), w.copying.collector.NotFound())
-	return w.copying.served.lookout.Run(ctx, notFound...)
+	return w.copying.served.lookout.Run(ctx, append(w.resources.watches.NotFound(), w.copying.collector.NotFound())...)
 }
 
 // lead works at once or, with leader election, while this replica leads.

@@ -98,6 +98,9 @@ func Hurry(ctx context.Context) context.Context {
 	return context.Background()
 }
 
+// ErrRunTwice is returned by the second Run of what runs once.
+var ErrRunTwice = errors.New("it has been run already; make a new one")
+
 // Signal puts a token into a channel of size 1: one says as much as several.
 func Signal(to chan<- struct{}) {
 	select {

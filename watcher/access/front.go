@@ -90,15 +90,10 @@ func unauthenticated(w http.ResponseWriter, err error) {
 	switch {
 	case errors.Is(err, ErrBusy):
 		kubeapi.WriteStatus(w, kubeapi.TooMany(ErrBusy.Error()))
-	case isUnavailable(err):
+	case errors.As(err, new(*UnavailableError)):
 		kubeapi.WriteStatus(w, kubeapi.Unavailable("the apiserver does not say whose the credentials are"))
 	default:
 		h.Set("WWW-Authenticate", "Bearer")
 		kubeapi.WriteStatus(w, kubeapi.Status(http.StatusUnauthorized, metav1.StatusReasonUnauthorized, "%v", err))
 	}
-}
-
-func isUnavailable(err error) bool {
-	_, ok := errors.AsType[*UnavailableError](err)
-	return ok
 }

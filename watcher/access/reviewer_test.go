@@ -405,3 +405,5 @@ func TestCanary(t *testing.T) {
 		}
 	}
 }
+
+func isUnavailable(err error) bool { return errors.As(err, new(*UnavailableError)) }

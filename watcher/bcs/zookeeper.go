@@ -74,8 +74,7 @@ func NewDiscovery(c DiscoveryConfig) (*Discovery, error) {
 	if len(hosts) == 0 {
 		return nil, errors.New("no ZooKeeper host: want host:port, several with commas")
 	}
-	log := c.Logger
-	log = cmp.Or(log, slog.New(slog.DiscardHandler))
+	log := cmp.Or(c.Logger, slog.New(slog.DiscardHandler))
 	return &Discovery{hosts: hosts, path: c.Path, auth: []byte(c.User + ":" + c.Password), onChange: c.OnChange,
 		recheck: recheck,
 		lookup:  net.DefaultResolver.LookupHost, log: log.With("path", c.Path)}, nil

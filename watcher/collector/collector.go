@@ -11,12 +11,11 @@ import (
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/rest"
 
+	"github.com/watchbench/watchbench/internal/lifecycle"
 	"github.com/watchbench/watchbench/watcher/view"
 )
 
 var (
-	// ErrRunTwice is returned by the second Run.
-	ErrRunTwice = errors.New("the collector has been run already; make a new one")
 	// ErrKnownKind is returned when a kind is added that is collected already.
 	ErrKnownKind = errors.New("the kind is collected already")
 	// ErrUnknownKind is returned when a kind is removed that is not collected.
@@ -93,7 +92,7 @@ func (c *Collector) Run(ctx context.Context) error {
 	c.mu.Lock()
 	if c.ran {
 		c.mu.Unlock()
-		return ErrRunTwice
+		return lifecycle.ErrRunTwice
 	}
 	c.ran, c.ctx = true, ctx
 	for _, k := range c.kinds {

@@ -15,6 +15,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"k8s.io/client-go/rest"
 
+	"github.com/watchbench/watchbench/internal/lifecycle"
 	"github.com/watchbench/watchbench/watcher/collector"
 	"github.com/watchbench/watchbench/watcher/object"
 	"github.com/watchbench/watchbench/watcher/pipeline"
@@ -166,7 +167,7 @@ func TestBlockedKindHoldsBackNoOther(t *testing.T) {
 		t.Error("a blocked sink keeps the store from filling")
 	}
 	end()
-	if err := col.Run(t.Context()); !errors.Is(err, collector.ErrRunTwice) {
+	if err := col.Run(t.Context()); !errors.Is(err, lifecycle.ErrRunTwice) {
 		t.Errorf("second Run: %v", err)
 	}
 }

@@ -57,7 +57,8 @@ func (c *Collector) newKind(r Resource) *kind {
 // kindOf collects r into a store.
 func (c *Collector) kindOf(r Resource, st *store) *kind {
 	v := &verifier{
-		Verify: c.config.Verify, resource: r, store: st, life: newLife(func() { lifecycle.Signal(c.notFound) }), doubted: make(chan struct{}, 1),
+		Verify: c.config.Verify, resource: r, store: st, doubted: make(chan struct{}, 1),
+		life: newLife(func() { lifecycle.Signal(c.notFound) }),
 	}
 	st.life, st.doubt, st.patient = v.life, v.doubt, v.Period >= 0
 	k := &kind{

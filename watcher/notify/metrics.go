@@ -6,7 +6,6 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/watchbench/watchbench/internal/metric"
-	"github.com/watchbench/watchbench/watcher/meter"
 )
 
 // dropAbandoned is the reason of events still queued when the time for the end was up.
@@ -34,7 +33,7 @@ func newMetrics() *metrics {
 		return prometheus.NewCounterVec(prometheus.CounterOpts{Name: name, Help: help},
 			append([]string{"subscription"}, labels...))
 	}
-	m := &metrics{
+	return &metrics{
 		delivered:    counter(metric.NotifyDelivered, "Events that targets have taken."),
 		retried:      counter(metric.NotifyRetried, "Tries that failed and are followed by another one."),
 		deadLettered: counter(metric.NotifyDeadLettered, "Events that were given up, by reason.", "reason"),
@@ -44,11 +43,6 @@ func newMetrics() *metrics {
 			Name: metric.NotifyLatency, Help: "Receipt of a change to its delivery.", Buckets: latencySeconds,
 		}, []string{"subscription"}),
 	}
-	return m
-}
-
-func (m *metrics) register(reg prometheus.Registerer) error {
-	return meter.Register(reg, append(m.queues, m.delivered, m.retried, m.deadLettered, m.lost, m.missed, m.latency)...)
 }
 
 // begin makes the series of a subscription, all of them from the start.

@@ -3,7 +3,6 @@ package notify
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"sync"
@@ -15,6 +14,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/watchbench/watchbench/internal/lifecycle"
+	"github.com/watchbench/watchbench/watcher/meter"
 	"github.com/watchbench/watchbench/watcher/watches"
 )
 
@@ -31,9 +31,6 @@ type Settings struct {
 	Registry prometheus.Registerer // nil: no metrics
 	Logger   *slog.Logger          // nil: no logs
 }
-
-// ErrRunTwice is returned by the second Run.
-var ErrRunTwice = errors.New("the notifier has been run already; make a new one")
 
 // Notifier is made by New and works while Run does. See the package's promises.
 type Notifier struct {
@@ -55,7 +52,8 @@ func New(c Config, s Settings) (*Notifier, error) {
 			return nil, fmt.Errorf("subscriptions[%d]: %w", i, err)
 		}
 	}
-	return n, m.register(s.Registry)
+	return n, meter.Register(s.Registry,
+		append(m.queues, m.delivered, m.retried, m.deadLettered, m.lost, m.missed, m.latency)...)
 }
 
 func (n *Notifier) add(c Subscription, s Settings, m *metrics) error {
@@ -93,7 +91,7 @@ func newTarget(c Subscription) (target, error) {
 // (lifecycle.AtOnce) it waits for nothing. It returns nil after all its goroutines have ended.
 func (n *Notifier) Run(ctx context.Context) error {
 	if !n.ran.CompareAndSwap(false, true) {
-		return ErrRunTwice
+		return lifecycle.ErrRunTwice
 	}
 	defer n.Close()
 	hard, stop := context.WithCancel(context.WithoutCancel(ctx))

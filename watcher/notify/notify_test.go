@@ -525,7 +525,7 @@ func TestRunTwice(t *testing.T) {
 	if err := n.Run(ctx); err != nil {
 		t.Error(err)
 	}
-	if err := n.Run(ctx); !errors.Is(err, notify.ErrRunTwice) {
+	if err := n.Run(ctx); !errors.Is(err, lifecycle.ErrRunTwice) {
 		t.Errorf("%v", err)
 	}
 }

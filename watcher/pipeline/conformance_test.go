@@ -7,6 +7,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/watchbench/watchbench/internal/lifecycle"
 )
 
 // everyStrategy runs a test for each strategy in virtual time.
@@ -175,7 +177,7 @@ func TestDrain(t *testing.T) {
 		if st := l.Stats(); st.Dropped != 1 || !st.Balanced() {
 			t.Errorf("a refused event is not counted: %+v", st)
 		}
-		if err := l.Run(t.Context()); !errors.Is(err, ErrRunTwice) {
+		if err := l.Run(t.Context()); !errors.Is(err, lifecycle.ErrRunTwice) {
 			t.Errorf("second run: %v", err)
 		}
 	})

@@ -22,9 +22,6 @@ import (
 // ErrClosed is returned by Enqueue once Run's context has ended.
 var ErrClosed = errors.New("the pipeline is shutting down and takes no more events")
 
-// ErrRunTwice is returned by the second Run.
-var ErrRunTwice = errors.New("the pipeline has been run already; make a new one")
-
 // Settings are passed by code, beside the user's Config.
 type Settings struct {
 	Sender    Sender                // required; must return soon after its context ends
@@ -69,11 +66,10 @@ func New(c Config, s Settings) (*Pipeline, error) {
 		return nil, fmt.Errorf("pipeline: %w", err)
 	}
 	p := &Pipeline{
-		config: c, sender: s.Sender, logger: s.Logger, clusterID: s.ClusterID,
-		start: time.Now(),
-		idle:  make(chan struct{}, 1),
+		config: c, sender: s.Sender, clusterID: s.ClusterID, start: time.Now(),
+		logger: cmp.Or(s.Logger, slog.New(slog.DiscardHandler)),
+		idle:   make(chan struct{}, 1),
 	}
-	p.logger = cmp.Or(p.logger, slog.New(slog.DiscardHandler))
 	p.writer.capacity = c.WriterQueueLen
 	p.lanes.Store(&map[string]*lane{})
 	p.closing, p.close = context.WithCancel(context.Background())
@@ -163,7 +159,7 @@ func (p *Pipeline) Enqueue(ctx context.Context, e Event) error {
 // as dropped. It returns after all its goroutines.
 func (p *Pipeline) Run(ctx context.Context) error {
 	if p.ran.Swap(true) {
-		return ErrRunTwice
+		return lifecycle.ErrRunTwice
 	}
 	defer p.cut()
 	p.adding.Lock()

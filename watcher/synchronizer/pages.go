@@ -173,7 +173,8 @@ type lister struct {
 }
 
 // pages reads a kind page by page, sized by what comes; one that failed by its size, or got no answer, is halved. After
-// the latter pages grow back while they come quickly: storage may have been busy. fresh reports whether a record is new. The list is sound as in outcome.
+// the latter they grow back while they come quickly: storage may have been busy. fresh reports whether a record is new.
+// The list is sound as in outcome.
 func (l *lister) pages(ctx context.Context, kind, fields string, fresh func(*storage.Record) bool) (sound bool,
 	err error) {
 	sound = true

@@ -12,6 +12,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/watchbench/watchbench/internal/lifecycle"
 	"github.com/watchbench/watchbench/watcher/view"
 	"github.com/watchbench/watchbench/watcher/watches"
 )
@@ -161,7 +162,7 @@ func TestOpenDuringShutdown(t *testing.T) {
 			t.Errorf("a cursor: %v", err)
 		}
 		w.Close()
-		if err := h.Run(t.Context()); !errors.Is(err, watches.ErrRunTwice) {
+		if err := h.Run(t.Context()); !errors.Is(err, lifecycle.ErrRunTwice) {
 			t.Error(err)
 		}
 	})

@@ -21,9 +21,6 @@ import (
 	"github.com/watchbench/watchbench/watcher/view"
 )
 
-// ErrRunTwice is returned by the second Run.
-var ErrRunTwice = errors.New("the watches have been run already; make new ones")
-
 // errEnded is why nothing is opened after Run.
 var errEnded = errors.New("the watcher ends")
 
@@ -105,7 +102,7 @@ func New(c Config, s Settings) (*Watches, error) {
 // have ended. What was opened before stays readable, and its cursors end.
 func (w *Watches) Run(ctx context.Context) error {
 	if w.ran.Swap(true) {
-		return ErrRunTwice
+		return lifecycle.ErrRunTwice
 	}
 	var all sync.WaitGroup
 	all.Go(func() { w.askVersion(ctx) })
