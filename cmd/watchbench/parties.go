@@ -24,8 +24,8 @@ var parties = map[string]func(streams) *cobra.Command{
 	"pod": podCommand, "agent": agentCommand,
 }
 
-// runParty returns the exit code. The first signal begins the clean-up, which no further one cuts short: the kernel sends
-// one for each thread of a runner that was killed. Nor does it end with the runner that reads what the party reports.
+// runParty returns the exit code. The first signal begins the clean-up. No further one cuts it short, as the kernel
+// sends one for each thread of a runner that was killed; nor does the end of the runner that reads what the party says.
 func runParty(party func(streams) *cobra.Command, args []string, s streams) int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
