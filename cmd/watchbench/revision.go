@@ -85,12 +85,12 @@ func (b builder) build(ctx context.Context, rev string) (p program, err error) {
 	return b.link(ctx, source, work, p)
 }
 
-// link links the program twice: without its version, to identify its code, and with it.
+// link links the program twice, static as make build does: without its version, to identify its code, and with it.
 func (b builder) link(ctx context.Context, source, work string, p program) (program, error) {
 	out := filepath.Join(work, filepath.Base(b.main))
 	for _, flags := range [][]string{nil, {"-ldflags=-X " + b.stamp + "=" + p.version}} {
 		args := append([]string{"build", "-trimpath", "-buildvcs=false", "-o", out}, flags...)
-		_, err := execute(ctx, source, []string{"GOTMPDIR=" + work}, "go", append(args, b.main)...)
+		_, err := execute(ctx, source, []string{"GOTMPDIR=" + work, "CGO_ENABLED=0"}, "go", append(args, b.main)...)
 		if failed := (*commandError)(nil); errors.As(err, &failed) {
 			return p, &buildError{b.main, p.version, failed}
 		}

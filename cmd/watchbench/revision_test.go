@@ -2,10 +2,13 @@ package main
 
 import (
 	"context"
+	"debug/buildinfo"
 	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime/debug"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -82,6 +85,10 @@ func TestBuild(t *testing.T) {
 	one := build("v1")
 	if one.version != "v1" || told(t, one) != "v1" {
 		t.Errorf("%+v says %s", one, told(t, one))
+	}
+	info, err := buildinfo.ReadFile(one.path)
+	if err != nil || !slices.Contains(info.Settings, debug.BuildSetting{Key: "CGO_ENABLED", Value: "0"}) {
+		t.Errorf("%+v, %v: want it static, as make build has it", info, err)
 	}
 	if again := build("main"); again != one {
 		t.Errorf("the same commit by another name is %+v, not %+v", again, one)

@@ -25,7 +25,7 @@ type template struct {
 }
 
 // templateKey identifies a template: a target as far as the template depends on it, without its names, owner and
-// subject. Sizes and lengths are in steps, seeds in families: a run has one or two thousand.
+// subject. Sizes and lengths are in steps, seeds in families: of 54,000 operations of a profile there are 5,000.
 type templateKey struct {
 	plan.Target
 	owner, subject string // their kinds

@@ -66,7 +66,7 @@ type Elector struct {
 	refused atomic.Uint64
 	ran     atomic.Bool
 	contact
-	seen sight  // of the Lease; only Run's goroutine uses it
+	seen *sight // of the Lease; only Run's goroutine uses it
 	held *lease // as last written by this replica; so is this
 }
 
@@ -139,7 +139,7 @@ func connect(c Config, kube *rest.Config) (leases, error) {
 }
 
 func newElector(api leases, log *slog.Logger) *Elector {
-	return &Elector{leases: api, log: log, contact: contact{asking: rate.Sometimes{Interval: says}}}
+	return &Elector{leases: api, log: log, contact: contact{asking: rate.Sometimes{Interval: says}}, seen: &sight{}}
 }
 
 // left is how long this process may go on without a renewal.

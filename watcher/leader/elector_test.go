@@ -85,6 +85,8 @@ func (s *server) renewedBy(id string) time.Time {
 	return s.renewed[id]
 }
 
+func (s *server) spec() spec { s.mu.Lock(); defer s.mu.Unlock(); return s.stored.Spec }
+
 // edit changes what is stored behind everybody's back; nil deletes it.
 func (s *server) edit(change func(*lease)) {
 	s.mu.Lock()
@@ -324,10 +326,15 @@ func TestOrderlyEnd(t *testing.T) {
 			a.cfg.Settling = func() time.Duration { return tc.settling }
 			endA, _ := runs(t, a, w.lead("a", tc.drain))
 			synctest.Wait()
+			taken := s.spec()
 			endB, _ := runs(t, b, w.lead("b", 0))
 			time.Sleep(30 * time.Second)
 			if w.count() != 1 || !a.Leading() || b.Leading() {
 				t.Fatalf("terms %v", w.terms)
+			}
+			kept := s.spec()
+			if kept.RenewTime == taken.RenewTime || kept.AcquireTime != taken.AcquireTime || kept.LeaseTransitions != taken.LeaseTransitions {
+				t.Errorf("taken as %+v, renewed as %+v", taken, kept)
 			}
 			if err := endA(); err != nil {
 				t.Error(err)
@@ -338,6 +345,9 @@ func TestOrderlyEnd(t *testing.T) {
 			}
 			if d := time.Since(ended); d < tc.settling || d > tc.settling+3*time.Second {
 				t.Errorf("%+v: the next one leads after %s", tc, d)
+			}
+			if next := s.spec(); next.AcquireTime == taken.AcquireTime || next.LeaseTransitions != taken.LeaseTransitions+1 {
+				t.Errorf("taken as %+v, by the next one as %+v", taken, next)
 			}
 			if err := endB(); err != nil {
 				t.Error(err)

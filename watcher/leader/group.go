@@ -335,7 +335,7 @@ func (t *table) try(ctx context.Context, i int) error {
 		t.refused.Add(1)
 		return ErrNotLeading
 	}
-	e.seen = *t.sight(api.cfg.Name)
+	e.seen = t.sight(api.cfg.Name) // a Lease that is seen here and deleted before the next look is not free
 	began := now()
 	if err := e.attempt(ctx); err != nil || e.held == nil {
 		return err

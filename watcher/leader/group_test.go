@@ -252,6 +252,9 @@ func TestGroupShares(t *testing.T) {
 		if err := a.end(); err != nil || a.Held() != 0 || a.Refused() != 0 {
 			t.Errorf("%v, held %d, refused %d", err, a.Held(), a.Refused())
 		}
+		if plan := s.stored["k8s-watch"].Spec; plan.LeaseTransitions != 0 {
+			t.Errorf("all divide by one plan, but its Lease is %+v", plan)
+		}
 	})
 }
 
@@ -428,6 +431,30 @@ func TestGroupShardFails(t *testing.T) {
 		l.await(time.Minute, 5)
 		if time.Sleep(a.cfg.LeaseDuration); a.Trouble() == nil {
 			t.Error("a shard that nobody can have is no trouble")
+		}
+		if err := a.end(); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// TestGroupSeesBriefly: a Lease that was seen only where it was to be taken, and is gone at the next look, may still be
+// its holder's.
+func TestGroupSeesBriefly(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, l := &registry{stored: map[string]lease{}}, newLedger(t)
+		seen := false
+		a := l.start(roundTripper(func(r *http.Request) (*http.Response, error) {
+			if seen || r.Method != http.MethodGet || path.Base(r.URL.Path) != ShardLease("k8s-watch", 1) {
+				return s.RoundTrip(r)
+			}
+			seen = true
+			b, err := json.Marshal(lease{Kind: kindLease, Spec: spec{HolderIdentity: "somebody", LeaseDurationSeconds: 16}})
+			return &http.Response{StatusCode: http.StatusOK, Header: http.Header{}, Body: io.NopCloser(strings.NewReader(string(b))), Request: r}, err
+		}), "a", 4)
+		l.await(5*time.Second, 3)
+		if took := l.await(time.Minute, 4); took < 15*time.Second {
+			t.Errorf("taken after %s, want it to pass first", took)
 		}
 		if err := a.end(); err != nil {
 			t.Error(err)
