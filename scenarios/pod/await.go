@@ -100,6 +100,7 @@ func (p *Place) refused(why error) error {
 		{"InvalidImageName: ", images}, {"ImageInspectError: ", images},
 		{"CreateContainer", "use the images of make image, for the nodes' architecture"}, // ...Error, ...ConfigError
 		{"RunContainerError: ", "use the images of make image, for the nodes' architecture"},
+		{"fork/exec ", "use the images of make image, for the nodes' architecture"}, // of another program, say
 		{"FailedCreate: ", "ask who runs the cluster"},
 	} {
 		if strings.Contains(why.Error(), known.says) {

@@ -96,6 +96,16 @@ func TestPreflightEndsAtOnce(t *testing.T) {
 	}
 }
 
+// An image without the program that a party needs is bad input.
+func TestImageOfAnotherProgram(t *testing.T) {
+	p := startAgent(t, "1m")
+	err := p.start(t.Context(), Start{Argv: []string{"/no-such-program", "--version"}, Dir: p.dir})
+	bad, ok := errors.AsType[*badinput.Error]((&Place{namespace: "n"}).refused(err))
+	if !ok || !strings.Contains(bad.Remedy, "make image") {
+		t.Error(err)
+	}
+}
+
 // Who asks through the proxy learns why there is no answer, and of which Pod.
 func TestProxySaysWhy(t *testing.T) {
 	at := &tunnel{pod: "storage-0"}
