@@ -68,7 +68,7 @@ func (m *measurer) Measure(ctx context.Context, file *spec.File) (*result.Result
 	}
 	out, err := runner.Run(ctx, runner.Options{
 		Scenario: file, Binaries: m.bins, Provider: m.on.Provider, OutDir: m.dir, Progress: m.flags.progress(m.cmd),
-		Command: commandLine(),
+		Command: commandLine(), OneTry: true, // the search measures again, as often as its budget allows
 	}, m.cluster)
 	return out.Results, err
 }

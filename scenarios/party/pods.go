@@ -193,9 +193,6 @@ func (p *Process) Use(ctx context.Context) (use history.Use, ok bool) {
 
 // PodState reads the process's Pod: of several readings the one that took least, so that its clock is known best.
 func (p *Process) PodState(ctx context.Context) (s history.PodState, err error) {
-	if !p.pod {
-		return s, errors.New(p.Name + " is no Pod")
-	}
 	for i := range clockReadings {
 		u, err := p.podUsage(ctx)
 		if err != nil {

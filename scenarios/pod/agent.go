@@ -107,14 +107,12 @@ func (a *Agent) Run(ctx context.Context) error {
 		return nil
 	case <-asked.Done():
 	}
-	if a.stop(errDying); !a.running() {
-		return nil
-	}
-	<-a.done
-	if ctx.Err() != nil { // else nobody is there
-		select {
-		case <-needed.Done():
-		case <-time.After(lingering):
+	if a.stop(errDying); a.running() {
+		if <-a.done; ctx.Err() != nil { // else nobody is there
+			select {
+			case <-needed.Done():
+			case <-time.After(lingering):
+			}
 		}
 	}
 	return nil
@@ -143,7 +141,11 @@ func (a *Agent) handler(alarm *time.Timer, silence time.Duration) http.Handler {
 	mux.HandleFunc("POST /stop", func(http.ResponseWriter, *http.Request) { a.stop(nil) })
 	mux.HandleFunc("GET /file", a.getFile)
 	mux.HandleFunc("GET /usage", a.getUsage)
-	mux.HandleFunc("POST /end", func(http.ResponseWriter, *http.Request) { a.needed() })
+	mux.HandleFunc("POST /end", func(w http.ResponseWriter, _ *http.Request) {
+		w.WriteHeader(http.StatusNoContent)
+		_ = http.NewResponseController(w).Flush() // the connection ends with the agent
+		a.needed()
+	})
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		alarm.Reset(silence)
 		mux.ServeHTTP(w, r)

@@ -25,15 +25,6 @@ const (
 	patience = 10 * time.Second
 )
 
-// run returns the Pod of an index once it runs, making its Job if that is not there.
-func (p *Place) run(ctx context.Context, s *Spec) (*corev1.Pod, error) {
-	job, err := p.ensure(ctx, s.job())
-	if err != nil {
-		return nil, err
-	}
-	return p.await(ctx, s, job)
-}
-
 // await waits until the Pod of an index runs. What another image, right, quota or limit would fix is bad input.
 func (p *Place) await(ctx context.Context, s *Spec, job *batchv1.Job) (pod *corev1.Pod, err error) {
 	begun, state := time.Now(), error(nil)
@@ -109,6 +100,7 @@ func (p *Place) refused(why error) error {
 		{"InvalidImageName: ", images}, {"ImageInspectError: ", images},
 		{"CreateContainer", "use the images of make image, for the nodes' architecture"}, // ...Error, ...ConfigError
 		{"RunContainerError: ", "use the images of make image, for the nodes' architecture"},
+		{"fork/exec ", "use the images of make image, for the nodes' architecture"}, // of another program, say
 		{"FailedCreate: ", "ask who runs the cluster"},
 	} {
 		if strings.Contains(why.Error(), known.says) {

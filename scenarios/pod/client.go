@@ -56,7 +56,7 @@ func (c *agentClient) once(ctx context.Context, method, path string, query url.V
 	if err == nil && resp.StatusCode < 500 {
 		return &refusedError{resp.StatusCode, strings.TrimSpace(string(text))}
 	}
-	return errors.Join(errors.New(resp.Status), err)
+	return errors.Join(fmt.Errorf("%s %s: %s: %s", method, path, resp.Status, bytes.TrimSpace(text)), err)
 }
 
 // ask repeats once until it has an outcome.

@@ -151,15 +151,21 @@ func (p *Place) ensure(ctx context.Context, job *batchv1.Job) (made *batchv1.Job
 	return made, nil
 }
 
-// keep takes the bound from a Job whose Pod runs: from now on its agent knows when to end.
-func (p *Place) keep(ctx context.Context, name string) error {
+// keep takes the bound from a Job of which all Pods run: from now on their agents know when to end. The stand-in whose
+// Pod runs last sees that they do.
+func (p *Place) keep(ctx context.Context, s *Spec) error {
 	err := persist(ctx, func(ctx context.Context) error {
-		_, err := p.client.BatchV1().Jobs(p.namespace).Patch(ctx, name, types.MergePatchType,
+		ran, err := p.client.CoreV1().Pods(p.namespace).List(ctx, metav1.ListOptions{
+			LabelSelector: batchv1.JobNameLabel + "=" + s.Job, FieldSelector: "status.phase!=Pending"})
+		if err != nil || len(ran.Items) < s.Of {
+			return err
+		}
+		_, err = p.client.BatchV1().Jobs(p.namespace).Patch(ctx, s.Job, types.MergePatchType,
 			[]byte(`{"spec":{"activeDeadlineSeconds":null}}`), metav1.PatchOptions{})
 		return err
 	})
 	if err != nil {
-		return p.refused(fmt.Errorf("keep the Job %s: %w", name, err))
+		return p.refused(fmt.Errorf("keep the Job %s: %w", s.Job, err))
 	}
 	return nil
 }

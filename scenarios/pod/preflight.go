@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"golang.org/x/sync/errgroup"
+	corev1 "k8s.io/api/core/v1"
 
 	"github.com/watchbench/watchbench/internal/badinput"
 )
@@ -35,24 +36,20 @@ func (p *Place) Preflight(ctx context.Context, parties ...Spec) error {
 
 // try makes the Pods of a party and has them say their program's version.
 func (p *Place) try(ctx context.Context, s Spec) error {
-	for ; s.Index < s.Of; s.Index++ {
-		pod, err := p.run(ctx, &s)
-		if err != nil {
-			return err
-		}
-		said, err := p.ask(ctx, pod.Name, &s)
-		if err == nil {
-			err = sameVersion(s.Image, said, p.version)
-		}
-		if err != nil {
-			return err
+	job := s.job()
+	job.Spec.Template.Spec.TerminationGracePeriodSeconds = new(int64(1)) // no agent lingers: there is nothing to fetch
+	job, err := p.ensure(ctx, job)
+	for ; err == nil && s.Index < s.Of; s.Index++ {
+		var pod *corev1.Pod
+		if pod, err = p.await(ctx, &s, job); err == nil {
+			err = p.ask(ctx, pod.Name, &s)
 		}
 	}
-	return nil
+	return err
 }
 
-// ask returns the version that a Pod's program reports; empty if it has no --version.
-func (p *Place) ask(ctx context.Context, pod string, s *Spec) (string, error) {
+// ask refuses a Pod whose program reports another version, which is empty if it has no --version.
+func (p *Place) ask(ctx context.Context, pod string, s *Spec) error {
 	ctx, cancel := context.WithTimeout(ctx, reachLimit)
 	defer cancel()
 	t := p.tunnel(pod)
@@ -65,10 +62,10 @@ func (p *Place) ask(ctx context.Context, pod string, s *Spec) (string, error) {
 		_, err = agent.output(ctx, stdout, &said)
 	}
 	if err != nil {
-		return "", p.refused(fmt.Errorf("ask the image %s for its version, in the Pod %s: %w", s.Image, pod, err))
+		return p.refused(fmt.Errorf("ask the image %s for its version, in the Pod %s: %w", s.Image, pod, err))
 	}
 	fields := append([]string{""}, strings.Fields(said.String())...)
-	return fields[len(fields)-1], nil
+	return sameVersion(s.Image, fields[len(fields)-1], p.version)
 }
 
 // sameVersion refuses an image of another version than this program's. Both are the commit, and whether the tree had

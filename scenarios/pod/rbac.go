@@ -42,11 +42,6 @@ var runnerRules = []rbacv1.PolicyRule{
 	allow("", "list", "events"),
 }
 
-// leaseRules are what a generator does to the Leases of its nodes; the namespace holds nothing else.
-var leaseRules = []rbacv1.PolicyRule{allow("coordination.k8s.io", "create get patch delete", "leases")}
-
-const nodeLeases = "kube-node-lease"
-
 // loadRules are what a generator does in the cluster. What is left of a namespace is the cluster's to delete, but for
 // pods, which wait for kubelets that their nodes do not have.
 func loadRules(load *plan.Load) []rbacv1.PolicyRule {
@@ -141,7 +136,8 @@ func RBAC(namespace string, loads []plan.Load, watched []string) (objects Rights
 	}{
 		{accountRunner, namespace, runnerRules, append(watchRules(resources, "get list watch"),
 			allow("", "list", "namespaces"), allow("", "get", "nodes"))},
-		{AccountLoad, nodeLeases, leaseRules, load},
+		{AccountLoad, corev1.NamespaceNodeLease, []rbacv1.PolicyRule{ // which holds only those of nodes
+			allow("coordination.k8s.io", "create get patch delete", "leases")}, load},
 		{AccountWatcher, "", nil, watchRules(resources, "list watch")},
 	} {
 		add(&corev1.ServiceAccount{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "ServiceAccount"},

@@ -17,6 +17,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	authorizationv1 "k8s.io/api/authorization/v1"
+	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -158,7 +159,7 @@ func TestGeneratorsRights(t *testing.T) {
 			as := rest.CopyConfig(env.Config)
 			as.Impersonate.UserName = "system:serviceaccount:" + ns + ":" + AccountLoad
 			as.Impersonate.Groups = []string{"system:serviceaccounts", "system:authenticated"}
-			rights := granted(t, as, nodeLeases)
+			rights := granted(t, as, corev1.NamespaceNodeLease)
 			finalize(t, env.Config, ns) // of a cluster without controllers
 			seen := &seenRequests{made: map[string]bool{}, forbidden: map[string]bool{}}
 			as.Wrap(func(rt http.RoundTripper) http.RoundTripper { return recorder{rt, seen} })
@@ -236,8 +237,8 @@ func forget(t *testing.T, cfg *rest.Config, ns string) {
 			t.Error(err)
 		}
 	}
-	if err := errors.Join(client.Roles(nodeLeases).Delete(context.Background(), AccountLoad, metav1.DeleteOptions{}),
-		client.RoleBindings(nodeLeases).Delete(context.Background(), AccountLoad, metav1.DeleteOptions{})); err != nil {
+	if err := errors.Join(client.Roles(corev1.NamespaceNodeLease).Delete(context.Background(), AccountLoad, metav1.DeleteOptions{}),
+		client.RoleBindings(corev1.NamespaceNodeLease).Delete(context.Background(), AccountLoad, metav1.DeleteOptions{})); err != nil {
 		t.Error(err)
 	}
 }

@@ -46,9 +46,13 @@ func (s *Standin) Run(ctx context.Context) (code int, err error) {
 		return 0, err
 	}
 	defer at.close()
-	pod, err := at.run(ctx, &s.Spec)
+	var pod *corev1.Pod
+	job, err := at.ensure(ctx, s.job())
 	if err == nil {
-		err = at.keep(ctx, s.Job)
+		pod, err = at.await(ctx, &s.Spec, job)
+	}
+	if err == nil {
+		err = at.keep(ctx, &s.Spec)
 	}
 	switch {
 	case err == nil:
@@ -108,9 +112,7 @@ func (s *Standin) accompany(stopped context.Context, at *Place, pod *corev1.Pod)
 			return 0, err
 		}
 	}
-	if err := agent.post(ctx, "/end", nil, nil); err != nil {
-		return 0, err
-	}
+	_ = agent.post(ctx, "/end", nil, nil) // all is here; if it does not answer any more, it has ended
 	if end.Signal != 0 {
 		return 128 + end.Signal, nil // as shells have it
 	}

@@ -122,7 +122,10 @@ func (t *tunnel) proxy(through http.RoundTripper) (url string, stop func(), err 
 	}
 	server := &http.Server{ReadHeaderTimeout: askTimeout, Handler: &httputil.ReverseProxy{Transport: through,
 		Rewrite:  func(*httputil.ProxyRequest) {}, // it has the whole URL
-		ErrorLog: log.New(io.Discard, "", 0)}}     // whoever asked sees it
+		ErrorLog: log.New(io.Discard, "", 0),      // whoever asked sees it
+		ErrorHandler: func(w http.ResponseWriter, _ *http.Request, err error) {
+			http.Error(w, "ask the Pod "+t.pod+": "+err.Error(), http.StatusBadGateway)
+		}}}
 	var serving sync.WaitGroup
 	serving.Go(func() { _ = server.Serve(listener) }) // ends with Close
 	return "http://" + listener.Addr().String(), func() {

@@ -19,12 +19,12 @@ type looks struct {
 	block          int       // repetitions of a block, 0 where there are none
 	started, since time.Time // of the cells, and of the repetition
 	rep            int
-	row            bool            // of a fault matrix, which has second tries of its own
+	oneTry         bool            // in a fault matrix or a search, which have second tries of their own
 	again          map[string]bool // points of which a cell was run once more
 }
 
-func newLooks(base spec.Scenario) *looks {
-	l := &looks{Decide: base.Decide, started: time.Now(), row: base.Fault != nil, again: map[string]bool{}}
+func newLooks(base spec.Scenario, oneTry bool) *looks {
+	l := &looks{Decide: base.Decide, started: time.Now(), oneTry: oneTry || base.Fault != nil, again: map[string]bool{}}
 	if l.On() || base.Pair != "" {
 		l.block = block(base)
 	}
@@ -59,7 +59,7 @@ func (l *looks) before(rep int, res *result.Results) (end string) {
 // oncemore reports whether an invalid cell of a point is run once more, which happens once for each point where no
 // other repetition makes up for it.
 func (l *looks) oncemore(c spec.Cell) bool {
-	if l.row || l.block > 0 && !c.Once || l.again[c.ID] {
+	if l.oneTry || l.block > 0 && !c.Once || l.again[c.ID] {
 		return false
 	}
 	l.again[c.ID] = true

@@ -41,7 +41,7 @@ func TestLooks(t *testing.T) {
 				if tc.budget > 0 {
 					base = spec.Scenario{Decide: spec.Decide{Figure: "freshness.p99", Budget: spec.Duration(tc.budget)}}
 				}
-				l, res := newLooks(base), &result.Results{}
+				l, res := newLooks(base, false), &result.Results{}
 				var jobs []job
 				for rep := 1; rep <= most; rep++ {
 					for _, p := range slices.Sorted(maps.Keys(tc.figures)) {
@@ -94,14 +94,16 @@ func TestOnceMore(t *testing.T) {
 		name   string
 		decide spec.Decide
 		fault  *spec.Fault
+		oneTry bool
 		want   [3]bool // the point, the point again, one that is run once
 	}{
 		{name: "a fixed number of repetitions", want: [3]bool{true, false, true}},
 		{name: "until it is decided", decide: decides, want: [3]bool{2: true}},
 		{name: "a row of a fault matrix", fault: &spec.Fault{}},
+		{name: "a search", oneTry: true},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			l := newLooks(spec.Scenario{Decide: tc.decide, Fault: tc.fault})
+			l := newLooks(spec.Scenario{Decide: tc.decide, Fault: tc.fault}, tc.oneTry)
 			got := [3]bool{l.oncemore(spec.Cell{ID: "a"}), l.oncemore(spec.Cell{ID: "a"}), l.oncemore(spec.Cell{ID: "b", Once: true})}
 			if got != tc.want {
 				t.Errorf("%v, want %v", got, tc.want)

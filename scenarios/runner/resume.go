@@ -210,12 +210,16 @@ func OtherCommit(recorded *result.Environment) string {
 }
 
 // drop takes a cell that is to be run anew out of the results and its folder away.
-func (r *Runner) drop(id string) error {
+func (r *Runner) drop(ctx context.Context, id string) error {
 	r.results.Cells = slices.DeleteFunc(r.results.Cells, func(c result.Cell) bool { return c.ID == id })
 	if err := r.save(); err != nil {
 		return err
 	}
-	return errors.Join(os.RemoveAll(history.CellDir(r.dir, id)), os.RemoveAll(r.cellLogs(id)))
+	err := errors.Join(os.RemoveAll(history.CellDir(r.dir, id)), os.RemoveAll(r.cellLogs(id)))
+	if err == nil && r.home != nil { // Jobs of several Pods stay a while, and would be taken for those of the next try
+		err = r.home.clean(ctx)
+	}
+	return err
 }
 
 // resumption is the one under way; nil in a run that goes from its beginning, or has nothing to go on with.

@@ -1,6 +1,10 @@
 package runner
 
 import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -103,6 +107,27 @@ func TestResumeChooses(t *testing.T) {
 	name, data, sets, err := LoadSource(dir)
 	if err != nil || name != "plain.yaml" || len(data) == 0 || !slices.Equal(sets, []string{four}) {
 		t.Errorf("%s, %d bytes, %v, %v", name, len(data), sets, err)
+	}
+}
+
+// A second try finds nothing of the first: no record and, in a cluster, no Jobs, which would have its names.
+func TestDroppedLeavesNothing(t *testing.T) {
+	dir, f := recorded(t)
+	r, err := Resume(t.Context(), Options{Scenario: f, Provider: "embedded"}, dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Discard()
+	cleaned := 0
+	r.home = &home{clean: func(context.Context) error { cleaned++; return nil }}
+	if err := r.drop(t.Context(), "keyed"); err != nil || cleaned != 1 {
+		t.Errorf("cleaned %d times: %v", cleaned, err)
+	}
+	if _, err := os.Stat(history.CellDir(dir, "keyed")); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("the first try's folder: %v", err)
+	}
+	if slices.ContainsFunc(r.Outcome().Results.Cells, func(c result.Cell) bool { return c.ID == "keyed" }) {
+		t.Error("the first try's figures are there")
 	}
 }
 

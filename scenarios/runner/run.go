@@ -34,6 +34,7 @@ type Options struct {
 	Command  []string // for the record
 	// Baseline is an undisturbed cell, with which G8 compares; nil if there is none.
 	Baseline *result.Cell
+	OneTry   bool // no invalid cell is run once more
 	// InCluster has the parties be Pods; nil: processes of this machine.
 	InCluster *InCluster
 	// Failpoints adds those of a Go test to the product's.
@@ -284,7 +285,7 @@ func (r *Runner) all(ctx context.Context) error {
 			return err
 		}
 	}
-	looks := newLooks(base)
+	looks := newLooks(base, r.opts.OneTry)
 	for i, j := range todo {
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
@@ -295,7 +296,7 @@ func (r *Runner) all(ctx context.Context) error {
 		}
 		r.progress.cell(i)
 		if r.why != nil {
-			if err := r.drop(j.id); err != nil {
+			if err := r.drop(ctx, j.id); err != nil {
 				return err
 			}
 		}
@@ -303,7 +304,7 @@ func (r *Runner) all(ctx context.Context) error {
 		if why := Repeatable(&cell); err == nil && why != "" && looks.oncemore(j.cell) {
 			r.progress.Line(j.id + ": " + why + "; once more")
 			r.results.Run.Again = append(r.results.Run.Again, result.Rerun{ID: j.id, Why: why})
-			if err = r.drop(j.id); err == nil {
+			if err = r.drop(ctx, j.id); err == nil {
 				cell, err = r.newCell(j).run(ctx)
 			}
 		}
