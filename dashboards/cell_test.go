@@ -58,7 +58,7 @@ func launch(t *testing.T, bin, name string, bcs object, replicas, shards int) *c
 	c.leases = &lessor{Handler: c.sim}
 	c.api = httptest.NewServer(c.leases)
 	t.Cleanup(func() { c.api.CloseClientConnections(); c.api.Close() })
-	mock := start(t, filepath.Join(bin, "storagemock"), filepath.Join(c.dir, "mock.log"), "--listen", "127.0.0.1:0", "--admin", "127.0.0.1:0", "--latency", "2ms", "--max-conns", "64")
+	mock := start(t, filepath.Join(bin, "storagemock"), filepath.Join(c.dir, "mock.log"), "--listen", "127.0.0.1:0", "--admin", "127.0.0.1:0", "--latency", "2ms")
 	line := struct {
 		Listen []string
 		Admin  string
@@ -79,7 +79,7 @@ func launch(t *testing.T, bin, name string, bcs object, replicas, shards int) *c
 			"k8s": object{"master": c.api.URL}, "filterConfigPath": filter, "address": "127.0.0.1", "port": ports[0], "metric_port": ports[1],
 			// One process exports what reads and subscriptions do; see query.
 			"resourceWatcher": object{"enabled": name == noFault, "server": object{"port": ports[2]}, "notify": object{"subscriptions": []object{{
-				"name": "maps", "resource": object{"version": "v1", "resource": "configmaps"},
+				"name": "maps", "resource": "v1/configmaps",
 				"target": object{"webhook": object{"url": people.URL, "allow": []string{"127.0.0.0/8"}}},
 			}}}},
 		})

@@ -264,6 +264,7 @@ func start(t *testing.T, bin, log string, args ...string) *os.File {
 	cmd.Stdout, cmd.Stderr = w, l
 	cmd.Dir = filepath.Dir(log)
 	check(t, cmd.Start())
-	t.Cleanup(func() { _ = cmd.Process.Kill(); _ = cmd.Wait(); _ = r.Close(); _ = w.Close() })
+	_ = w.Close() // the process has its own: its end is that of r
+	t.Cleanup(func() { _ = cmd.Process.Kill(); _ = cmd.Wait(); _ = r.Close() })
 	return r
 }
