@@ -12,7 +12,6 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"syscall"
 	"testing"
@@ -46,11 +45,12 @@ type replica struct {
 const objects = 300
 
 // launch starts the processes. bcs are keys beyond the defaults.
-func launch(t *testing.T, bin, name string, bcs object, replicas int) *cell {
+func launch(t *testing.T, bin, name string, bcs object, replicas, shards int) *cell {
 	t.Helper()
 	c := &cell{name: name, dir: t.TempDir(), bin: bin}
 	var err error
-	c.sim, err = apisim.New(apisim.Config{Resources: []apisim.Resource{apisim.Namespaces, apisim.ConfigMaps, apisim.Pods, apisim.Events}})
+	c.sim, err = apisim.New(apisim.Config{Resources: []apisim.Resource{apisim.Namespaces, apisim.ConfigMaps, apisim.Pods, apisim.Events,
+		{Group: "coordination.k8s.io", Versions: []string{"v1"}, Name: "leases", Kind: "Lease", Namespaced: true}}})
 	check(t, err)
 	for i := range objects {
 		c.write(t, i, 0)
@@ -58,7 +58,7 @@ func launch(t *testing.T, bin, name string, bcs object, replicas int) *cell {
 	c.leases = &lessor{Handler: c.sim}
 	c.api = httptest.NewServer(c.leases)
 	t.Cleanup(func() { c.api.CloseClientConnections(); c.api.Close() })
-	mock := start(t, filepath.Join(bin, "storagemock"), filepath.Join(c.dir, "mock.log"), "--listen", "127.0.0.1:0", "--admin", "127.0.0.1:0", "--latency", "2ms", "--max-conns", "64")
+	mock := start(t, filepath.Join(bin, "storagemock"), filepath.Join(c.dir, "mock.log"), "--listen", "127.0.0.1:0", "--admin", "127.0.0.1:0", "--latency", "2ms")
 	line := struct {
 		Listen []string
 		Admin  string
@@ -75,11 +75,11 @@ func launch(t *testing.T, bin, name string, bcs object, replicas int) *cell {
 		ports := freePorts(t, 3)
 		b, err := json.Marshal(object{
 			"default": object{"clusterID": name}, "watch_resource": object{"disable_netservice": true, "disable_crd": true}, "bcs": all,
-			"synchronizer": object{"period": "10s"}, "leaderElection": object{"enabled": replicas > 1},
+			"synchronizer": object{"period": "10s"}, "leaderElection": object{"enabled": replicas > 1}, "shards": shards,
 			"k8s": object{"master": c.api.URL}, "filterConfigPath": filter, "address": "127.0.0.1", "port": ports[0], "metric_port": ports[1],
 			// One process exports what reads and subscriptions do; see query.
 			"resourceWatcher": object{"enabled": name == noFault, "server": object{"port": ports[2]}, "notify": object{"subscriptions": []object{{
-				"name": "maps", "resource": object{"version": "v1", "resource": "configmaps"},
+				"name": "maps", "resource": "v1/configmaps",
 				"target": object{"webhook": object{"url": people.URL, "allow": []string{"127.0.0.0/8"}}},
 			}}}},
 		})
@@ -173,45 +173,18 @@ func (c *cell) ask(t *testing.T, method, path, body string) {
 	}
 }
 
-// lessor is an apiserver that keeps Leases, too.
+// lessor stands before an apiserver that does not answer for some Leases.
 type lessor struct {
 	http.Handler
-	away    atomic.Bool // Leases are answered with 503
-	mu      sync.Mutex  // guards what follows
-	lease   object
-	version int
+	away atomic.Value // string: those whose paths have it; empty: none
 }
 
 func (l *lessor) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	if !strings.Contains(r.URL.Path, "/leases") {
-		l.Handler.ServeHTTP(w, r)
-		return
-	}
-	if l.away.Load() {
+	if away, _ := l.away.Load().(string); away != "" && strings.Contains(r.URL.Path, away) {
 		w.WriteHeader(http.StatusServiceUnavailable)
 		return
 	}
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	version := func(o object) any { return o["metadata"].(object)["resourceVersion"] }
-	var in object
-	if r.Method != http.MethodGet && json.NewDecoder(r.Body).Decode(&in) != nil {
-		w.WriteHeader(http.StatusBadRequest)
-		return
-	}
-	switch {
-	case l.lease == nil && r.Method != http.MethodPost:
-		http.NotFound(w, r)
-		return
-	case l.lease != nil && in != nil && version(in) != version(l.lease):
-		w.WriteHeader(http.StatusConflict)
-		return
-	case in != nil:
-		l.version++
-		in["metadata"].(object)["resourceVersion"] = strconv.Itoa(l.version)
-		l.lease = in
-	}
-	_ = json.NewEncoder(w).Encode(l.lease)
+	l.Handler.ServeHTTP(w, r)
 }
 
 // freePorts are ports that nobody listens on; they are given back before they are used.

@@ -35,6 +35,7 @@ type trial struct {
 	may      []string
 	bcs      object
 	replicas int
+	shards   int
 	begin    func(*testing.T, *cell)
 	end      func(*testing.T, *cell)
 	again    func(*testing.T, *cell) // every few seconds while the fault lasts
@@ -80,14 +81,17 @@ func trials() []trial {
 				time.Sleep(3 * time.Second)
 			}
 		}},
-		{must: alertNoLeader, may: []string{alertWatcherDown}, replicas: 2, begin: func(_ *testing.T, c *cell) { c.leases.away.Store(true) },
+		{must: alertNoLeader, may: []string{alertWatcherDown}, replicas: 2, begin: func(_ *testing.T, c *cell) { c.leases.away.Store("/leases") },
 			end: func(t *testing.T, c *cell) {
-				c.leases.away.Store(false)
+				c.leases.away.Store("")
 				for _, r := range c.watchers { // the former leader has ended by itself
 					r.end(syscall.SIGTERM)
 					c.run(t, r)
 				}
 			}},
+		{must: alertShardNotHeld, may: []string{alertLeaderFlapping}, replicas: 2, shards: 4,
+			begin: func(_ *testing.T, c *cell) { c.leases.away.Store("/leases/k8s-watch-0") },
+			end:   func(_ *testing.T, c *cell) { c.leases.away.Store("") }},
 		{must: alertMemoryGrowth, may: append(late, alertRepairing), begin: func(t *testing.T, c *cell) {
 			c.faults(t, "stall(2s,method=PUT)")
 			for i := range large {
@@ -122,7 +126,7 @@ func TestFaults(t *testing.T) {
 		if name == "" {
 			name = noFault
 		}
-		c := launch(t, bin, name, tr.bcs, max(tr.replicas, 1))
+		c := launch(t, bin, name, tr.bcs, max(tr.replicas, 1), tr.shards)
 		for _, r := range c.watchers {
 			watchers = append(watchers, scrapeTarget{r.metrics, name})
 		}
@@ -260,6 +264,7 @@ func start(t *testing.T, bin, log string, args ...string) *os.File {
 	cmd.Stdout, cmd.Stderr = w, l
 	cmd.Dir = filepath.Dir(log)
 	check(t, cmd.Start())
-	t.Cleanup(func() { _ = cmd.Process.Kill(); _ = cmd.Wait(); _ = r.Close(); _ = w.Close() })
+	_ = w.Close() // the process has its own: its end is that of r
+	t.Cleanup(func() { _ = cmd.Process.Kill(); _ = cmd.Wait(); _ = r.Close() })
 	return r
 }

@@ -7,12 +7,9 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 	"time"
-
-	"github.com/watchbench/watchbench/internal/metric"
 )
 
 // server is a real Prometheus.
@@ -139,9 +136,6 @@ func (s *server) rulesWork(t *testing.T) {
 	}
 }
 
-// ofShards are exported with shards only, as package watcher's TestShards checks.
-var ofShards = []string{metric.Shards, metric.ShardsHeld, metric.ServerSharded}
-
 // compare reports metrics that the processes export and docs/metrics.md lacks, and the other way round.
 func (s *server) compare(t *testing.T, targets []scrapeTarget) {
 	var data map[string][]struct{ Type string }
@@ -149,7 +143,7 @@ func (s *server) compare(t *testing.T, targets []scrapeTarget) {
 	listed := map[string]string{}
 	for _, e := range exported(t) {
 		listed[e.name] = e.typ
-		if len(data[e.name]) == 0 && !slices.Contains(ofShards, e.name) {
+		if len(data[e.name]) == 0 {
 			t.Errorf("%s is in the list and none of %d processes exports it", e.name, len(targets))
 		}
 	}

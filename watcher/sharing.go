@@ -98,7 +98,7 @@ func (s *sharing) hold(ctx context.Context, h *leader.Holding) error {
 	return one.Run(ctx)
 }
 
-// session makes one, under mu.
+// session makes the session of a shard; the caller holds mu.
 func (s *sharing) session(h *leader.Holding) (*session, error) {
 	one := &session{registry: prometheus.NewRegistry()}
 	index := strconv.Itoa(h.Shard)
@@ -118,7 +118,7 @@ func (s *sharing) session(h *leader.Holding) (*session, error) {
 	return one, series.Register(newLags(one.copying))
 }
 
-// change does something to what mu guards.
+// change calls do with mu held.
 func (s *sharing) change(do func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -140,7 +140,7 @@ func (s *sharing) ownersListed(string) bool {
 	return true
 }
 
-// ready is for a replica that can follow the others, and whose sessions are ready.
+// ready is nil if this replica can take shards over and its sessions are ready.
 func (s *sharing) ready(lost []error, waiting []string) error {
 	if err := s.group.Trouble(); err != nil {
 		return err
@@ -186,7 +186,7 @@ func (w *Watcher) gatherer() prometheus.Gatherer {
 	})
 }
 
-// down says of each storage endpoint that is down why.
+// down has an error for each storage endpoint that is down.
 func (w *Watcher) down() (all []error) {
 	if w.sharing == nil {
 		return w.copying.platform.storage.Down()

@@ -126,7 +126,7 @@ const (
 	// Shards that the replica holds; only with `shards`. Their sum is `shards`; less for over 20 s: nobody writes the
 	// rest. The other series of a shard carry the label `shard`.
 	ShardsHeld = "k8swatch_shards_held"
-	// Of `shards`, on every replica, the standbys too.
+	// The value of `shards`, on every replica, standbys included.
 	Shards = "k8swatch_shards"
 	// A leader lost its Lease and held back writes, which the next one sends, or notifications, which are lost. Often a
 	// slow apiserver or too little CPU.

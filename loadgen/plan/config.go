@@ -50,7 +50,7 @@ type Load struct {
 	Recreate float64 `json:"recreate" jsonschema:"minimum=0,maximum=1" jsonschema_description:"Share of deleted pods whose name is reused."`
 
 	// LabelShards, if not 0, gives each pod one of the labels watchbench.dev/shard=0 to LabelShards-1.
-	LabelShards int `json:"labelShards,omitempty" jsonschema:"minimum=0,maximum=5" jsonschema_description:"Gives each pod one of so many labels watchbench.dev/shard=0, 1, …. Without watcher.leaderElection the watcher.replicas divide them by label selectors."`
+	LabelShards int `json:"labelShards,omitempty" jsonschema:"minimum=0,maximum=5" jsonschema_description:"Gives each pod one of this many labels, watchbench.dev/shard=0, 1, …. Without watcher.leaderElection, the watcher.replicas divide the pods by label selector."`
 
 	// ObjectBytes is the size of a ready pod, or of one that is only created, as JSON without managedFields, within 5 %.
 	// The apiserver serves 1 to 2 KiB more.

@@ -18,7 +18,7 @@ type tenure struct {
 	lasts    int64 // of its Lease, as it was acquired
 	// to is when its last request may leave: when it gave the Lease back, when that expired, or when another had it.
 	to int64
-	// settles is up to when requests that it no longer awaited may arrive: the end of a Lease that it left to settle them.
+	// settles is until when requests that it had given up may arrive: the end of the Lease that it left to expire.
 	settles int64
 }
 
@@ -97,7 +97,7 @@ func (t *tenures) shards(id history.Key, uid string, k *keyState) (all []int) {
 	return all
 }
 
-// judge convicts a request that left a replica when it did not hold the Lease, for G10.
+// judge fails G10 for a request that left a replica while it did not hold the Lease.
 func (t *tenures) judge(g *tally, e *ledger.Entry, k *keyState) {
 	if t == nil {
 		return

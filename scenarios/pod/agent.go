@@ -22,18 +22,17 @@ import (
 )
 
 const (
-	// agentPort is where agents listen in their Pods, below the ports that a kernel gives.
+	// agentPort is where agents listen in their Pods, below the kernel's ephemeral ports.
 	agentPort = "8079"
-	// Silence is how long an agent works on, and a stand-in tries to reach it, while they do not hear of one another.
+	// Silence is how long agent and stand-in go on without hearing from each other.
 	Silence = 30 * time.Second
 	// grace is how long a party has after SIGTERM: a generator's teardown and a little more.
 	grace = 2*time.Minute + 10*time.Second
-	// answerWithin bounds answers that wait for something, so that each request shows that somebody is there.
+	// answerWithin bounds long polls, so that each request shows that somebody is there.
 	answerWithin = 5 * time.Second
 	// lingering is how long an agent whose container is to end waits for its stand-in to fetch what the party left.
 	lingering = 10 * time.Second
-	// tailEvery is how soon output is passed on. A party writes into files, as on a machine of its own: nothing that is
-	// slow to read delays it.
+	// tailEvery is how soon output is passed on. A party writes to files, so that no slow reader delays it.
 	tailEvery = 10 * time.Millisecond
 	maxInput  = 1 << 20
 	maxStart  = 32 << 20 // with all files
@@ -127,7 +126,7 @@ func (a *Agent) running() bool {
 
 // kill ends the party, if there is one.
 func (a *Agent) kill() {
-	a.stop(nil) // none is started any more
+	a.stop(nil) // from here on none is started
 	if a.running() {
 		_ = a.cmd.Process.Kill()
 		<-a.done
@@ -223,8 +222,8 @@ func (a *Agent) wait(cmd *exec.Cmd) {
 	close(a.done)
 }
 
-// postInput takes the parts of the party's input, numbered from 1 on; one that comes again has no effect, and an empty
-// one is the input's end.
+// postInput takes the parts of the party's input, numbered from 1; a repeated one has no effect, and an empty one ends
+// the input.
 func (a *Agent) postInput(w http.ResponseWriter, r *http.Request) {
 	seq, err := strconv.Atoi(r.URL.Query().Get("seq"))
 	part, readErr := io.ReadAll(http.MaxBytesReader(w, r.Body, maxInput))
@@ -244,8 +243,8 @@ func (a *Agent) postInput(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// getFile answers with a file of the party's folder from an offset on, as it grows until the party ends. If there is
-// no more, the answer is 204 with the party's End.
+// getFile streams a file of the party's folder from an offset on, as it grows until the party ends. If there is no
+// more, the answer is 204 with the party's End.
 func (a *Agent) getFile(w http.ResponseWriter, r *http.Request) {
 	q := r.URL.Query()
 	at, err := strconv.ParseInt(q.Get("offset"), 10, 64)

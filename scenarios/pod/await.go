@@ -68,7 +68,7 @@ func waiting(pod *corev1.Pod) error {
 			return nil
 		}
 	}
-	return errors.New("its containers are being made")
+	return errors.New("its containers are being created")
 }
 
 // refusal is why the Job's last Pod was not created, as its events say.
@@ -88,8 +88,7 @@ func (p *Place) refusal(ctx context.Context, job *batchv1.Job) error {
 func (p *Place) refused(why error) error {
 	const images = "on kind, load the images of make image with kind load docker-image; elsewhere push them, and name " +
 		"where with --image-registry"
-	rbac := fmt.Sprintf("run watchbench run SCENARIO --in-cluster --namespace %s --rbac | kubectl apply -f -, "+
-		"as somebody who may", p.namespace)
+	const rbac = "run the same command with --rbac, and pipe it to kubectl apply -f -, as an administrator of the cluster"
 	for _, known := range []struct{ says, remedy string }{
 		{"exceeded quota", "raise the ResourceQuota of the namespace " + p.namespace + ", or lower --limits"},
 		{"failed quota", "name --limits, which the ResourceQuota of the namespace " + p.namespace + " demands"},

@@ -19,8 +19,8 @@ import (
 // retryEvery is the pause after a request that failed.
 const retryEvery = 200 * time.Millisecond
 
-// agentClient talks to one agent. Whatever breaks on the way is asked again until ctx ends; the agent's own refusals
-// are errors.
+// agentClient talks to one agent. It retries what breaks on the way until ctx ends; the agent's own refusals are
+// errors.
 type agentClient struct{ http *http.Client }
 
 func newAgentClient(dial func(_ context.Context, network, addr string) (net.Conn, error)) *agentClient {
@@ -75,7 +75,7 @@ func (c *agentClient) ask(ctx context.Context, method, path string, query url.Va
 	}
 }
 
-// post sends what has no answer.
+// post sends a request whose answer is empty.
 func (c *agentClient) post(ctx context.Context, path string, query url.Values, body []byte) error {
 	return c.ask(ctx, http.MethodPost, path, query, body, func(*http.Response) error { return nil })
 }
@@ -104,7 +104,7 @@ func (c *agentClient) feed(ctx context.Context, in io.Reader) error {
 	}
 }
 
-// output copies a file of the party's folder to w until the party has ended. That w takes no more does not end it.
+// output copies a file of the party's folder to w until the party has ended. A write error of w does not end it.
 func (c *agentClient) output(ctx context.Context, name string, w io.Writer) (end End, err error) {
 	sink := &counting{w: w}
 	query := url.Values{"path": {name}, "offset": {"0"}}
@@ -136,7 +136,7 @@ func (c *counting) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// fetch gets a file of a party that has ended to a path here. One that is not there is none here either.
+// fetch copies a file of a party that has ended to a path here. A missing one is left out.
 func (c *agentClient) fetch(ctx context.Context, name, path string) error {
 	f, err := os.Create(path)
 	if err != nil {

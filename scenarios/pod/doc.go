@@ -6,22 +6,22 @@
 // loopback only. So:
 //
 //  1. Input, output, files and the exit code are those of a local process, and the first signal is the party's SIGTERM.
-//     Over connections that break nothing is lost and nothing is double: output has offsets, input has numbers. A
-//     signal that ends the party is told as 128 and its number, as shells have it. What listens in the Pod is asked
-//     through the stand-in, which is an HTTP proxy.
-//  2. A Pod that is evicted, killed for its memory, restarted, deleted, or that cannot be reached for Silence, is not
-//     an end of the party: the stand-in ends with ExitLost and says which. The Pod is never started a second time.
-//  3. Nothing stays. A stand-in removes its Job, and Clean what is left. If both are killed, an agent that nobody
-//     asks for Silence has its party end (a generator then removes its namespaces), a Job whose Pod never ran meets its
-//     deadline, and the cluster removes Jobs that have ended: after five minutes there are none.
+//     Broken connections lose and repeat nothing: output has offsets, input has sequence numbers. A signal that ends
+//     the party becomes the exit code 128 + signal, as in a shell. Requests to the Pod's ports go through the
+//     stand-in, an HTTP proxy.
+//  2. A Pod that is evicted, killed for its memory, restarted, deleted, or out of reach for Silence is not an end of
+//     the party: the stand-in exits with ExitLost and says why. The Pod is never started again.
+//  3. Nothing is left behind. A stand-in removes its Job, and Clean the rest. If both are killed, an agent without
+//     requests for Silence stops its party (a generator then removes its namespaces), a Job whose Pod never ran
+//     reaches its deadline, and the cluster removes finished Jobs: after five minutes there are none.
 //  4. Pods meet the restricted Pod Security level, and have a ServiceAccount only if the party talks to the API server.
-//     RBAC has the least rights; Preflight says within 30 s what a cluster lacks, and whether its images are of another
-//     version, as bad input.
+//     RBAC grants the least rights; Preflight reports within 30 s, as bad input, what a cluster lacks and images of another
+//     version.
 //
-// Traffic of the port forwarding is loopback inside the Pod and not counted.
+// Port-forwarded traffic is loopback inside the Pod, and not counted.
 //
 // Not promised: that rights end at the generator's own namespaces, whose names RBAC cannot restrict; that a generator
-// that was killed has removed its namespaces; that ended Jobs go in a cluster without the TTL controller. Whoever may
+// that was killed has removed its namespaces; that finished Jobs go in a cluster without the TTL controller. Whoever may
 // forward ports in the namespace has the rights of its Pods, as with pods/exec; a user of this machine who finds the
 // port of a stand-in's proxy reaches what listens in its Pod, and the files of its party's folder, but no others.
 package pod

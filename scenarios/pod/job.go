@@ -42,7 +42,7 @@ const (
 	labelPartOf, labelJob    = "app.kubernetes.io/part-of", "app.kubernetes.io/component"
 )
 
-// mostWritten is what a party may write to one of its volumes, so that no node runs out of disk: it is evicted first.
+// mostWritten limits each volume of a party, so that it is evicted before its node runs out of disk.
 var mostWritten = resource.MustParse("16Gi")
 
 // Place is where parties run.
@@ -54,7 +54,7 @@ type Place struct {
 	close     func() // drops connections that are kept
 }
 
-// NewPlace is a namespace.
+// NewPlace returns a namespace of a cluster.
 func NewPlace(cfg *rest.Config, namespace string) (*Place, error) {
 	cfg = rest.CopyConfig(cfg)
 	cfg.QPS = -1
@@ -76,7 +76,7 @@ func (p *Place) tunnel(pod string) *tunnel {
 	return t
 }
 
-// job makes the party's Job; its Pods run an agent each, and all that differs among them the agents are told.
+// job is the party's Job. Each of its Pods runs an agent, which is told what differs among them.
 func (s *Spec) job() *batchv1.Job {
 	limits := corev1.ResourceList{}
 	for name, text := range s.Limits {
@@ -121,7 +121,7 @@ func (s *Spec) job() *batchv1.Job {
 	}}
 }
 
-// persist repeats what fails because the API server does not answer, or not yet, for as long as an agent works on.
+// persist retries f, unless the API server refuses, for as long as an agent goes on alone.
 func persist(ctx context.Context, f func(context.Context) error) (err error) {
 	_ = wait.PollUntilContextTimeout(ctx, poll, Silence, true, func(ctx context.Context) (bool, error) {
 		err = f(ctx)
@@ -133,7 +133,7 @@ func persist(ctx context.Context, f func(context.Context) error) (err error) {
 	return err
 }
 
-// ensure makes a Job, which another stand-in may have made.
+// ensure creates the Job unless another stand-in has.
 func (p *Place) ensure(ctx context.Context, job *batchv1.Job) (made *batchv1.Job, err error) {
 	jobs := p.client.BatchV1().Jobs(p.namespace)
 	err = persist(ctx, func(ctx context.Context) (err error) {
@@ -151,8 +151,8 @@ func (p *Place) ensure(ctx context.Context, job *batchv1.Job) (made *batchv1.Job
 	return made, nil
 }
 
-// keep takes the bound from a Job of which all Pods run: from now on their agents know when to end. The stand-in whose
-// Pod runs last sees that they do.
+// keep removes the deadline of a Job of which all Pods run: from now on their agents know when to end. The stand-in
+// whose Pod runs last sees that they do.
 func (p *Place) keep(ctx context.Context, s *Spec) error {
 	err := persist(ctx, func(ctx context.Context) error {
 		ran, err := p.client.CoreV1().Pods(p.namespace).List(ctx, metav1.ListOptions{
@@ -177,7 +177,7 @@ func (p *Place) Clean(ctx context.Context, run string) error {
 	return p.remove(ctx, grace+removeLimit, labelInstance+"="+run)
 }
 
-// remove deletes the Jobs with these labels, also after the end of ctx, and returns once they and their Pods are gone.
+// remove deletes the Jobs with these labels, even if ctx has ended, and returns once they and their Pods are gone.
 func (p *Place) remove(ctx context.Context, limit time.Duration, labels string) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), limit)
 	defer cancel()
@@ -237,7 +237,7 @@ const sayMemory = "the container reached its memory limit"
 func (p *Place) fate(ctx context.Context, of *corev1.Pod) error {
 	pod, err := p.client.CoreV1().Pods(p.namespace).Get(ctx, of.Name, metav1.GetOptions{})
 	if apierrors.IsNotFound(err) || err == nil && pod.UID != of.UID {
-		return &LostError{LostDeleted, of.Name, "it is not there any more"}
+		return &LostError{LostDeleted, of.Name, "it no longer exists"}
 	}
 	if err != nil {
 		return fmt.Errorf("look at the Pod %s: %w", of.Name, err)
@@ -264,7 +264,7 @@ func ending(pod *corev1.Pod) (reason, detail string) {
 		case end != nil && end.Reason == "OOMKilled":
 			return LostOOM, sayMemory
 		case c.RestartCount > 0:
-			return LostRestarted, fmt.Sprintf("its container was started %d times again", c.RestartCount)
+			return LostRestarted, fmt.Sprintf("its container was restarted %d times", c.RestartCount)
 		case end != nil && pod.DeletionTimestamp == nil && (end.ExitCode != 0 || c.Name == partyContainer):
 			return LostSilent, fmt.Sprintf("its container %s ended with exit code %d: %s %s", c.Name, end.ExitCode, end.Reason,
 				end.Message)

@@ -437,7 +437,7 @@ func (k *onKindCluster) testRefusals(t *testing.T) {
 		name, says, remedy string
 		change             func(*Spec, *rest.Config)
 	}{
-		{"no namespace", `namespaces "nowhere" not found`, "--namespace nowhere --rbac | kubectl apply -f -", func(s *Spec, _ *rest.Config) { s.Namespace = "nowhere" }},
+		{"no namespace", `namespaces "nowhere" not found`, "--rbac", func(s *Spec, _ *rest.Config) { s.Namespace = "nowhere" }},
 		{"no account", `serviceaccount "nobody" not found`, "--rbac", func(s *Spec, _ *rest.Config) { s.ServiceAccount = "nobody" }},
 		{"no rights", `cannot create resource "jobs"`, "--rbac", func(_ *Spec, cfg *rest.Config) { cfg.Impersonate.UserName = "nobody" }},
 		{"no image", "no-such-image:none", "kind load docker-image", func(s *Spec, _ *rest.Config) { s.Image = "localhost:1/no-such-image:none" }},

@@ -27,7 +27,7 @@ func (p *Place) Preflight(ctx context.Context, parties ...Spec) error {
 		try.Go(func() error { return p.try(within, s) })
 	}
 	err := try.Wait()
-	// All at the end, so that all have had room at once.
+	// Removed at the end, so that all have had room at once.
 	if e := p.remove(ctx, removeLimit, labelInstance+"="+parties[0].Owner); e != nil && err == nil {
 		err = p.refused(e)
 	}
@@ -68,15 +68,14 @@ func (p *Place) ask(ctx context.Context, pod string, s *Spec) error {
 	return sameVersion(s.Image, fields[len(fields)-1], p.version)
 }
 
-// sameVersion refuses an image of another version than this program's. Both are the commit, and whether the tree had
-// changes, as the Makefile gives them: two trees with changes to one commit are taken for equal, and a program that was
-// built without its version, as by go build, is comparable with none.
+// sameVersion refuses an image of another version. A version is the commit and whether the tree was dirty, so that two
+// dirty trees of one commit count as equal; unknown, which a plain go build leaves, is compared with nothing.
 func sameVersion(image, said, own string) error {
 	const unknown = "unknown"
 	if own == unknown || said == unknown || said == own {
 		return nil
 	}
 	return badinput.New("build the images of this version with make image, and load them (kind load docker-image) or "+
-		"push them; or name the tag of those there are with --image-tag", "the image %s has version %q, and this program %q",
+		"push them; or name the tag of matching ones with --image-tag", "the image %s has version %q, and this program %q",
 		image, said, own)
 }

@@ -34,7 +34,7 @@ type Standin struct {
 	Out, Err io.Writer
 }
 
-// Run makes the Pod, is the party until it ends, and removes what it made. The end of ctx is the party's SIGTERM. An
+// Run creates the Pod, acts as the party until it ends, and removes the Pod. The end of ctx is the party's SIGTERM. An
 // error is a *LostError, bad input, *terminal.Interrupted, or something else that kept the party from starting.
 func (s *Standin) Run(ctx context.Context) (code int, err error) {
 	cfg, err := kubeapi.ReadConfig(s.Kubeconfig, "")
@@ -68,8 +68,8 @@ func (s *Standin) Run(ctx context.Context) (code int, err error) {
 	return code, err
 }
 
-// accompany is the party in a Pod that runs, which the end of stopped ends. The Pod's end, and that it cannot be
-// reached, are a *LostError.
+// accompany acts as the party in a Pod that runs, until stopped ends. A Pod that ends, or cannot be reached, is a
+// *LostError.
 func (s *Standin) accompany(stopped context.Context, at *Place, pod *corev1.Pod) (code int, err error) {
 	tunnel := at.tunnel(pod.Name)
 	defer tunnel.reset()
@@ -157,13 +157,13 @@ func (s *Standin) follow(ctx context.Context, agent *agentClient) (end End, err 
 	return end, errors.Join(err, said.Wait())
 }
 
-// guard keeps an agent from thinking that nobody is there. It returns once its Pod is lost, or ctx ends.
+// guard asks the agent often enough that it goes on. It returns once the Pod is lost, or ctx ends.
 func guard(ctx context.Context, at *Place, pod *corev1.Pod, agent *agentClient, tunnel *tunnel) error {
 	for ctx.Err() == nil {
 		asking, cancel := context.WithTimeout(ctx, askTimeout)
 		_, err := Ask(asking, agent.http)
 		cancel()
-		silent := tunnel.silent() // what is large holds up the answer, and shows life as well
+		silent := tunnel.silent() // a large transfer delays the answer, and is a sign of life
 		if err == nil || silent < askTimeout {
 			_ = lifecycle.Pause(ctx, askEvery)
 			continue

@@ -19,8 +19,8 @@ import (
 	"k8s.io/streaming/pkg/httpstream"
 )
 
-// tunnel is a way to the ports of a Pod through the API server. It is not client-go's PortForwarder, which gives up its
-// ports and all its connections when one of them is refused in the Pod, as those of a party that does not listen yet.
+// tunnel connects to the ports of a Pod through the API server. client-go's PortForwarder would drop all connections
+// when the Pod refuses one, as it does while a party does not listen yet.
 type tunnel struct {
 	at  *Place
 	pod string
@@ -114,7 +114,7 @@ func (t *tunnel) reset() {
 	}
 }
 
-// proxy serves an HTTP proxy on a port here, through which clients ask the ports of the Pod as their own machine's.
+// proxy serves an HTTP proxy on this machine, through which the Pod's ports are asked as if they were local.
 func (t *tunnel) proxy(through http.RoundTripper) (url string, stop func(), err error) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

@@ -56,8 +56,7 @@ func (l *looks) before(rep int, res *result.Results) (end string) {
 	return ""
 }
 
-// oncemore reports whether an invalid cell of a point is run once more, which happens once for each point where no
-// other repetition makes up for it.
+// oncemore reports whether an invalid cell is run again: the first of its point, unless further repetitions replace it.
 func (l *looks) oncemore(c spec.Cell) bool {
 	if l.oneTry || l.block > 0 && !c.Once || l.again[c.ID] {
 		return false

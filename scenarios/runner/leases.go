@@ -44,7 +44,7 @@ func (c *site) followLeases(ctx context.Context) error {
 	return c.leases.follow(ctx, c.api)
 }
 
-// follow begins once the present Leases were listed, and ends with close.
+// follow returns once the present Leases were listed; close ends it.
 func (l *leaseLog) follow(ctx context.Context, api *party.APIServer) error {
 	client, err := kubernetes.NewForConfig(api.REST)
 	if err != nil {
@@ -67,7 +67,7 @@ func (l *leaseLog) follow(ctx context.Context, api *party.APIServer) error {
 	return nil
 }
 
-// see notes a state of a Lease of the election; those of members are none.
+// see notes a state of a Lease in names; those of members are not.
 func (l *leaseLog) see(o *coordination.Lease) {
 	shard, never := slices.Index(l.names, o.Name), metav1.NewMicroTime(time.Unix(0, 0))
 	if shard < 0 {
@@ -90,8 +90,7 @@ func (l *leaseLog) close() {
 	}
 }
 
-// latest are the present states by shard, and whether a shard has had several holders: the counters of the former are
-// gone.
+// latest returns the present states by shard, and whether a shard has changed hands: its former counters are gone.
 func (l *leaseLog) latest() (now []history.Lease, moved bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -104,7 +103,7 @@ func (l *leaseLog) latest() (now []history.Lease, moved bool) {
 	return now, moved
 }
 
-// saveLeases saves who held which Lease when, and to which instance of storage he writes.
+// saveLeases saves who held which Lease when, and to which instance of storage the holder writes.
 func (c *site) saveLeases() error {
 	if c.leases.names == nil {
 		return nil
@@ -119,7 +118,7 @@ func (c *site) saveLeases() error {
 	return history.SaveLines(c.dir, history.FileLeases, c.leases.states)
 }
 
-// replica is the one with an identity, nil if it is none of the cell's.
+// replica returns the watcher with an identity, nil if none of the cell's has it.
 func (c *site) replica(identity string) *party.Watcher {
 	i := slices.IndexFunc(c.all, func(w *party.Watcher) bool { return w.Named(identity) })
 	if i < 0 {

@@ -302,7 +302,7 @@ func (r *Runner) all(ctx context.Context) error {
 		}
 		cell, err := r.newCell(j).run(ctx)
 		if why := Repeatable(&cell); err == nil && why != "" && looks.oncemore(j.cell) {
-			r.progress.Line(j.id + ": " + why + "; once more")
+			r.progress.Line(j.id + ": " + why + "; running it again")
 			r.results.Run.Again = append(r.results.Run.Again, result.Rerun{ID: j.id, Why: why})
 			if err = r.drop(ctx, j.id); err == nil {
 				cell, err = r.newCell(j).run(ctx)

@@ -30,7 +30,7 @@ type metered interface {
 	Metrics(context.Context) ([]byte, history.Scrape, error)
 }
 
-// joined are the metrics of watchers that share the work: their texts, and the series of all.
+// joined reads the metrics of watchers that share the work: their texts, and all series together.
 func joined(ctx context.Context, of []metered) (text []byte, all history.Scrape, err error) {
 	all = history.Scrape{}
 	for i, w := range of {
@@ -89,8 +89,7 @@ func newSampler(w func() []metered, m metered) *sampler {
 	return s
 }
 
-// work has a party be these processes from now on. What the former ones used up to their last reading stays in its
-// figures, which so cover all its processes.
+// work sets a party's processes. What former ones had used at their last reading stays in its figures.
 func (s *sampler) work(party string, now ...*life) {
 	for _, l := range s.parties[party] {
 		l.works = slices.ContainsFunc(now, func(n *life) bool { return n.of == l.of })
@@ -169,7 +168,7 @@ func (s *sampler) read(ctx context.Context, ask bool) history.Sample {
 	return x
 }
 
-// use reads all parties, at a time: those on other machines take a while. One that cannot be read is left out, so that
+// use reads all parties at once: those on other machines take a while. One that cannot be read is left out, so that
 // its figures are unknown rather than 0. Of several watchers that work it gives the sum and each.
 func (s *sampler) use(ctx context.Context, into map[string]history.Use) {
 	var working []*life
@@ -218,7 +217,7 @@ func (s *sampler) ended(w metered, cpu time.Duration) {
 	l.last.CPUSeconds, l.use = cpu.Seconds(), nil
 }
 
-// cluster has the parts of a cluster be these processes from now on.
+// cluster sets the processes of a cluster's parts.
 func (s *sampler) cluster(pids map[string]int) {
 	s.turn.Lock()
 	defer s.turn.Unlock()

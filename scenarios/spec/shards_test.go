@@ -31,7 +31,8 @@ func TestShards(t *testing.T) {
 		{"by name, without shards", Watcher{ShardBy: "name", Replicas: 1}, 0, nil, "watcher.shardBy"},
 		{"too few instances", shards("name"), 0, func(s *Scenario) { s.Storage.Instances = 1 }, "storage.instances"},
 		{"by label", label, 4, nil, ""},
-		{"by too few labels", label, 1, nil, "watcher.leaderElection"},
+		{"by too few labels", label, 1, nil, "load.labelShards"},
+		{"by none", label, 0, nil, "watcher.leaderElection"},
 		{"by label, with election", func() Watcher { w := label; w.LeaderElection = true; return w }(), 2, nil, "load.labelShards"},
 	} {
 		s := Default()

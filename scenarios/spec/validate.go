@@ -119,6 +119,9 @@ func (s *Scenario) validateReplicas() error {
 			"two shards may write the row of an object that is made again, and storage has no preconditions")
 	case w.LeaderElection && w.Replicas < 2 && !w.Divided():
 		return bad("watcher.replicas", "use 2 or more with leaderElection", "%d replica elects only itself", w.Replicas)
+	case w.Replicas > s.Load.LabelShards && s.Load.LabelShards > 0 && !w.LeaderElection:
+		return bad("load.labelShards", fmt.Sprintf("use %d or more, so that each has one", w.Replicas),
+			"%d labels for %d replicas", s.Load.LabelShards, w.Replicas)
 	case w.Replicas > max(1, s.Load.LabelShards) && !w.LeaderElection:
 		return bad("watcher.leaderElection", "set it to true, or use load.labelShards or the event join for watchers that do "+
 			"not know of one another", "several replicas without it")

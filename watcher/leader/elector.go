@@ -43,11 +43,10 @@ type Config struct {
 	Shared bool
 }
 
-// margin is for clocks that go at different rates and for what lies between the
-// question whether a write may leave and the write.
+// margin covers clocks of different rates, and the time from Permit to the write.
 const margin = time.Second
 
-// For gives the times for leaders whose writes may be applied until so long after they were sent.
+// For returns the times for leaders whose writes may be applied up to lastWrite after they were sent.
 func For(lastWrite time.Duration) Config {
 	c := Config{RenewDeadline: 5 * time.Second, RetryPeriod: 2 * time.Second, RequestTimeout: 1500 * time.Millisecond,
 		LastWrite: lastWrite}
@@ -55,7 +54,7 @@ func For(lastWrite time.Duration) Config {
 	return c
 }
 
-// wholeSeconds rounds up: a Lease knows no parts of a second, and must not be shorter than it was meant.
+// wholeSeconds rounds up: a Lease counts whole seconds, and must not end early.
 func wholeSeconds(d time.Duration) int { return int((d + time.Second - 1) / time.Second) }
 
 // Elector takes part in one election.
@@ -70,20 +69,20 @@ type Elector struct {
 	held *lease // as last written by this replica; so is this
 }
 
-// contact is how well Leases can be asked for.
+// contact says how well the apiserver answers for Leases.
 type contact struct {
-	trouble atomic.Pointer[trouble] // nil while they can
-	reached atomic.Bool             // they could at least once
-	asking  rate.Sometimes          // of the trouble that is logged
+	trouble atomic.Pointer[trouble] // nil while it does
+	reached atomic.Bool             // it has at least once
+	asking  rate.Sometimes          // limits what is logged
 }
 
-// trouble is a row of failures to ask for the Lease.
+// trouble is a series of requests that all failed.
 type trouble struct {
-	since time.Time // its begin
-	err   error     // the last
+	since time.Time // the first
+	err   error     // of the last
 }
 
-// says is how often trouble is logged at most.
+// says is the least time between two log lines about the same trouble.
 const says = time.Minute
 
 func (c *contact) complain(log *slog.Logger, err error) {
@@ -108,8 +107,7 @@ func (c *contact) lasting(long time.Duration) error {
 	return nil
 }
 
-// Trouble is why this replica could not follow the leader: it could not ask for the Lease
-// yet, or not for as long as a lease takes. Nil says nothing against it.
+// Trouble says why this replica could not take over: it has not read the Lease yet, or not for a lease's duration.
 func (e *Elector) Trouble() error {
 	if err := e.lasting(e.cfg.LeaseDuration); err != nil || e.reached.Load() {
 		return err
@@ -154,8 +152,8 @@ func (e *Elector) left() time.Duration {
 // Leading reports whether this process leads now.
 func (e *Elector) Leading() bool { return e.left() > 0 }
 
-// Permit is nil while a write may leave: it is to be asked right before each, since a
-// process that was frozen does not know it before it looks at the clock.
+// Permit is nil while a write may leave. Ask right before each: a process that was frozen
+// does not know of it until it looks at the clock.
 func (e *Elector) Permit() error {
 	if e.left() > 0 {
 		return nil
@@ -190,7 +188,7 @@ func (e *Elector) Run(ctx context.Context, lead func(context.Context) error) err
 	return e.hold(ctx, began, lead)
 }
 
-// hold is Run from the try on, begun then, that took the Lease.
+// hold is Run once a try, begun then, has taken the Lease.
 func (e *Elector) hold(ctx context.Context, began instant, lead func(context.Context) error) error {
 	e.renewed.Store(&began)
 	e.log.Info("leading", "lease", e.cfg.Namespace+"/"+e.cfg.Name, "identity", e.cfg.Identity)
@@ -256,7 +254,7 @@ func (e *Elector) renew(ctx context.Context) error {
 	}
 }
 
-// keep renews the Lease: without a look at it, unless somebody has written it since.
+// keep renews the Lease, and reads it only if somebody has written it since.
 func (e *Elector) keep(ctx context.Context) error {
 	for {
 		le, err := e.claim(ctx, e.held)
@@ -316,7 +314,7 @@ func (s *sight) update(now spec) {
 	}
 }
 
-// ends is when the Lease is nobody's by what was seen of it: since when, if that is past.
+// ends is since when the Lease is free, or when it will be, by what was seen of it.
 func (s *sight) ends() time.Time {
 	if s.spec.HolderIdentity == "" {
 		return s.at
@@ -334,7 +332,7 @@ func (e *Elector) expiresIn() time.Duration {
 	return e.seen.left()
 }
 
-// untilNextTry is at the Lease's end or, since it may be given back before, earlier.
+// untilNextTry ends with the Lease at the latest, which may be given back before.
 func (e *Elector) untilNextTry() time.Duration {
 	pause := e.cfg.RetryPeriod/4 + rand.N(e.cfg.RetryPeriod/4)
 	if left := e.expiresIn(); left > 0 && left < pause {

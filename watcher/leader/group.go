@@ -82,7 +82,7 @@ func (g *Group) Held() int { return int(g.count.Load()) }
 // Refused is how often a Permit has refused.
 func (g *Group) Refused() uint64 { return g.refused.Load() }
 
-// Trouble is why this replica could not follow the others, as Elector.Trouble.
+// Trouble says why this replica could not take shards over, as Elector.Trouble does.
 func (g *Group) Trouble() error {
 	plan := g.plan.Load()
 	switch {
@@ -265,7 +265,7 @@ func (t *table) sit(ctx context.Context) error {
 	return err
 }
 
-// counts are the shards of each member. Those that this replica gives back are none of its.
+// counts returns how many shards each member has, without one that this replica is giving back.
 func (t *table) counts() (of map[string]int, least int) {
 	of = map[string]int{}
 	for i := range t.shards {
@@ -284,8 +284,8 @@ func (t *table) counts() (of map[string]int, least int) {
 	return of, least
 }
 
-// slow is after how many RetryPeriods without a holder a shard is taken by any member, even one that has more than
-// others: those may have a reason not to.
+// slow RetryPeriods without a holder let any member take a shard, even one that has more than others: those may be
+// unable to.
 const slow = 3
 
 // take tries for shards without a holder, as long as no member has fewer than this replica.

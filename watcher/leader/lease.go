@@ -93,8 +93,8 @@ func (l leases) update(ctx context.Context, le *lease) (*lease, error) {
 	return l.do(ctx, http.MethodPut, l.collection()+"/"+l.cfg.Name, le)
 }
 
-// claim writes the Lease for this replica, as it was read last, nil if there was none. It returns nil if somebody has
-// written it since.
+// claim takes or renews the Lease, given as last read, nil if there was none. It returns nil if somebody has written it
+// since.
 func (l leases) claim(ctx context.Context, le *lease) (*lease, error) {
 	now := timestamp()
 	mine := spec{HolderIdentity: l.cfg.Identity, LeaseDurationSeconds: wholeSeconds(l.cfg.LeaseDuration),
