@@ -3,7 +3,6 @@ package watcher
 import (
 	"context"
 	"log/slog"
-	"runtime/debug"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -161,7 +160,7 @@ func (c *copying) stages() []lifecycle.Stage {
 		lifecycle.Stage{Name: "collector", Run: c.collector.Run},
 		lifecycle.Stage{Name: "report", Run: (&reporter{c}).Run},
 		lifecycle.Stage{Name: "memory of the first lists", Run: func(ctx context.Context) error {
-			return releaseMemory(ctx, c.settled, c.pipeline.Idle, debug.FreeOSMemory)
+			return releaseMemory(ctx, c.settled, c.pipeline.Idle, freeMemory)
 		}},
 	)
 	if c.synchronizer != nil {

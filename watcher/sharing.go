@@ -5,7 +5,6 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
-	"runtime/debug"
 	"slices"
 	"strconv"
 	"sync"
@@ -70,7 +69,7 @@ func (s *sharing) Run(ctx context.Context) error {
 		lifecycle.Stage{Name: "shards", Run: func(ctx context.Context) error {
 			return s.group.Run(ctx, func(ctx context.Context, h *leader.Holding) error {
 				err := s.hold(ctx, h)
-				debug.FreeOSMemory() // the shard is another replica's now
+				freeMemory() // the shard is another replica's now
 				return err
 			})
 		}})

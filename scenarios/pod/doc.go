@@ -15,8 +15,8 @@
 //     requests for Silence stops its party (a generator then removes its namespaces), a Job whose Pod never ran
 //     reaches its deadline, and the cluster removes finished Jobs: after five minutes there are none.
 //  4. Pods meet the restricted Pod Security level, and have a ServiceAccount only if the party talks to the API server.
-//     RBAC grants the least rights; Preflight reports within 30 s, as bad input, what a cluster lacks and images of another
-//     version.
+//     RBAC grants the least rights; Preflight reports within 30 s, as bad input, what a cluster lacks, and images of
+//     another version.
 //
 // Port-forwarded traffic is loopback inside the Pod, and not counted.
 //

@@ -123,8 +123,8 @@ func (s *Scenario) validateReplicas() error {
 		return bad("load.labelShards", fmt.Sprintf("use %d or more, so that each has one", w.Replicas),
 			"%d labels for %d replicas", s.Load.LabelShards, w.Replicas)
 	case w.Replicas > max(1, s.Load.LabelShards) && !w.LeaderElection:
-		return bad("watcher.leaderElection", "set it to true, or use load.labelShards or the event join for watchers that do "+
-			"not know of one another", "several replicas without it")
+		return bad("watcher.leaderElection", "set it to true, or use load.labelShards or the event join for watchers "+
+			"that do not know of one another", "several replicas without it")
 	case w.LeaderElection && s.Storage.Instances < w.Replicas:
 		return bad("storage.instances", fmt.Sprintf("use %d: each replica writes to one of its own, so that the ledger "+
 			"tells them apart", w.Replicas), "%d for %d replicas", s.Storage.Instances, w.Replicas)
