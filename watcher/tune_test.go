@@ -56,13 +56,13 @@ func TestLimitMemory(t *testing.T) {
 func TestReleaseMemory(t *testing.T) {
 	for _, tc := range []struct{ ready, idle, want time.Duration }{
 		{5 * time.Second, 0, 5 * time.Second},
-		{5 * time.Second, 8 * time.Second, 8 * time.Second},
+		{5 * time.Second, time.Minute, time.Minute},
 		{5 * time.Second, time.Hour, 5*time.Second + patience},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			began := time.Now()
 			after := func(d time.Duration) func() bool { return func() bool { return time.Since(began) >= d } }
-			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+			ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
 			defer cancel()
 			var released []time.Duration
 			err := releaseMemory(ctx, after(tc.ready), after(tc.idle), func() { released = append(released, time.Since(began)) })
