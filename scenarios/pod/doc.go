@@ -21,7 +21,7 @@
 // Port-forwarded traffic is loopback inside the Pod, and not counted.
 //
 // Not promised: that rights end at the generator's own namespaces, whose names RBAC cannot restrict; that a generator
-// that was killed has removed its namespaces; that finished Jobs go in a cluster without the TTL controller. Whoever may
-// forward ports in the namespace has the rights of its Pods, as with pods/exec; a user of this machine who finds the
-// port of a stand-in's proxy reaches what listens in its Pod, and the files of its party's folder, but no others.
+// that was killed has removed its namespaces; that finished Jobs go in a cluster without the TTL controller. Whoever
+// may forward ports in the namespace has the rights of its Pods, as with pods/exec; a user of this machine who finds
+// the port of a stand-in's proxy reaches what listens in its Pod, and the files of its party's folder, but no others.
 package pod
