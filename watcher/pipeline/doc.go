@@ -46,6 +46,7 @@
 //     the old limit plus the new one may be in flight. The series of removed queues end.
 //  10. A caller that hands over a backlog with a call of Spare before each event keeps
 //     storage busy, and a change that the watch delivers meanwhile waits for little of it.
+//     Where the watch alone keeps storage busy, about every fourth event is the backlog's.
 //
 // # What it does not promise
 //

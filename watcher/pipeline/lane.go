@@ -34,6 +34,7 @@ type lane struct {
 
 	room    chan struct{}     // size 1: one token says "spare may be true"
 	fed     bool              // somebody hands over a backlog: there is more to send than waits
+	handed  uint64            // events sent when it last had room or its turn
 	traces  int               // that have not ended
 	settled map[name]struct{} // while there are traces: keys that had a request since
 }

@@ -9,13 +9,17 @@ import (
 
 // Spare blocks until a kind has little more to send than its requests in flight, so that a
 // caller that hands over a backlog one by one keeps storage busy and a change that the watch
-// delivers meanwhile waits for next to nothing of it. The error is ctx's, or ErrClosed.
+// delivers meanwhile waits for next to nothing of it. Where the watch alone delivers more than
+// storage takes, the backlog has a turn after every few events sent. The error is ctx's, or ErrClosed.
 func (p *Pipeline) Spare(ctx context.Context, kind string) error {
 	l := p.lane(kind)
 	for {
 		l.mu.Lock()
 		l.fed = true
 		spare := l.spare()
+		if spare {
+			l.handed = l.sent
+		}
 		l.mu.Unlock()
 		if spare {
 			lifecycle.Signal(l.room) // one token may mean much room, and the caller may not use it
@@ -36,9 +40,15 @@ func (p *Pipeline) Spare(ctx context.Context, kind string) error {
 // since keys do not spread evenly.
 const spreading = 3
 
-// spare reports room for one more event of a backlog. What a backoff or a fence holds
-// back takes none.
+// backlogTurn is how many events an overloaded kind sends, at least, for one of a backlog.
+const backlogTurn = 4
+
+// spare reports room for one more event of a backlog, or that it is its turn. What a backoff
+// or a fence holds back takes no room. Under Drop a full queue would lose what has its turn.
 func (l *lane) spare() bool {
+	if l.sent-l.handed >= backlogTurn && l.p.config.QueueFull != Drop {
+		return true
+	}
 	limit := len(l.parts) * l.shape.workers
 	switch {
 	case l.share != nil:

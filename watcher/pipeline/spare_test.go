@@ -59,6 +59,45 @@ func TestSpare(t *testing.T) {
 	})
 }
 
+// TestSpareUnderLoad: where the watch alone delivers more than storage takes, a backlog has its share all the
+// same; under Drop, which would lose it, it waits.
+func TestSpareUnderLoad(t *testing.T) {
+	everyStrategy(t, func(t *testing.T, c Config) {
+		for _, full := range []QueueFull{Block, Coalesce, Drop} {
+			c.QueueFull, c.QueueFullTimeout = full, time.Hour
+			c.PodQueueNum, c.MaxInFlight = 30, 30
+			l := start(t, c, newStore(100*time.Millisecond), nil)
+			var live []Event
+			for i := range 5000 {
+				live = append(live, put(fmt.Sprint("live-", i), 1))
+			}
+			go l.enqueue(live...)
+			time.Sleep(time.Second)
+			before, handed := l.Stats().Sent, uint64(0)
+			ctx, cancel := context.WithTimeout(t.Context(), 8*time.Second)
+			for l.Spare(ctx, "Pod") == nil {
+				l.enqueue(put(fmt.Sprint("backlog-", handed), 1))
+				handed++
+			}
+			cancel()
+			after := l.Stats()
+			if after.Queued < 100 {
+				t.Errorf("%s: only %d are left to send: nothing was overloaded", full, after.Queued)
+			}
+			share := (after.Sent - before) / backlogTurn
+			if full == Drop {
+				share = 0
+			}
+			if least := share * 2 / 3; handed < least || handed > share+1 {
+				t.Errorf("%s: %d events sent, %d of the backlog handed over, want %d to %d",
+					full, after.Sent-before, handed, least, share)
+			}
+			l.stop()
+			<-l.done
+		}
+	})
+}
+
 // TestSpareEnds: with its context, and with the pipeline.
 func TestSpareEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
