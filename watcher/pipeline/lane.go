@@ -34,7 +34,8 @@ type lane struct {
 
 	room    chan struct{}     // size 1: one token says "spare may be true"
 	fed     bool              // somebody hands over a backlog: there is more to send than waits
-	handed  uint64            // events sent when it last had room or its turn
+	handed  uint64            // events sent when a backlog last had room or its turn
+	lent    int               // turns that it had since there was room, less what was merged since
 	traces  int               // that have not ended
 	settled map[name]struct{} // while there are traces: keys that had a request since
 }
@@ -249,6 +250,7 @@ func (l *lane) take(q *partition, now int64) (s *slot, probe bool) {
 // settleCoalesced counts queued events that were merged into later ones.
 func (l *lane) settleCoalesced(n int) {
 	l.coalesced += uint64(n)
+	l.lent = max(0, l.lent-n) // they would have lengthened the queue
 	l.settle(n)
 }
 

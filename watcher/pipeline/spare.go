@@ -10,7 +10,8 @@ import (
 // Spare blocks until a kind has little more to send than its requests in flight, so that a
 // caller that hands over a backlog one by one keeps storage busy and a change that the watch
 // delivers meanwhile waits for next to nothing of it. Where the watch alone delivers more than
-// storage takes, the backlog has a turn after every few events sent. The error is ctx's, or ErrClosed.
+// storage takes, it returns at most once for each backlogTurn events sent; under Drop, which
+// would discard what is handed over then, it waits. The error is ctx's, or ErrClosed.
 func (p *Pipeline) Spare(ctx context.Context, kind string) error {
 	l := p.lane(kind)
 	for {
@@ -18,7 +19,11 @@ func (p *Pipeline) Spare(ctx context.Context, kind string) error {
 		l.fed = true
 		spare := l.spare()
 		if spare {
-			l.handed = l.sent
+			if l.handed = l.sent; l.over() < 0 {
+				l.lent = 0
+			} else {
+				l.lent++
+			}
 		}
 		l.mu.Unlock()
 		if spare {
@@ -40,15 +45,19 @@ func (p *Pipeline) Spare(ctx context.Context, kind string) error {
 // since keys do not spread evenly.
 const spreading = 3
 
-// backlogTurn is how many events an overloaded kind sends, at least, for one of a backlog.
+// backlogTurn is how many events an overloaded kind sends between two turns of a backlog.
 const backlogTurn = 4
 
-// spare reports room for one more event of a backlog, or that it is its turn. What a backoff
-// or a fence holds back takes no room. Under Drop a full queue would lose what has its turn.
+// spare reports room for one more event of a backlog, or that it is its turn: the kind would be
+// too crowded without the turns that the backlog has had, too.
 func (l *lane) spare() bool {
-	if l.sent-l.handed >= backlogTurn && l.p.config.QueueFull != Drop {
-		return true
-	}
+	over := l.over()
+	return over < 0 || over >= l.lent && l.sent-l.handed >= backlogTurn && l.p.config.QueueFull != Drop
+}
+
+// over is by how many events a kind is too crowded for one of a backlog, negative where there is room.
+// What a backoff or a fence holds back takes none.
+func (l *lane) over() int {
 	limit := len(l.parts) * l.shape.workers
 	switch {
 	case l.share != nil:
@@ -56,7 +65,7 @@ func (l *lane) spare() bool {
 	case len(l.parts) > 1:
 		limit *= spreading
 	}
-	return l.queued-len(l.blocked) < limit+limit/8
+	return l.queued - len(l.blocked) - limit - limit/8
 }
 
 // Trace notes from now on, until end is called, which objects of a kind something is on

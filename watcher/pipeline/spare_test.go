@@ -4,11 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"github.com/watchbench/watchbench/watcher/object"
 	"github.com/watchbench/watchbench/watcher/storage"
 )
 
@@ -59,39 +61,95 @@ func TestSpare(t *testing.T) {
 	})
 }
 
+// TestSpareBelowSaturation: a backlog has what live changes leave, no more, also where that is little.
+func TestSpareBelowSaturation(t *testing.T) {
+	everyStrategy(t, func(t *testing.T, c Config) {
+		const latency, live, backlog = 100 * time.Millisecond, 18000, 1500
+		every := latency * 10 / 9 / 30 // 90 % of what storage takes
+		if c.PodQueueNum, c.MaxInFlight = 30, 30; c.Strategy == Single {
+			every *= 30
+		}
+		s := newStore(latency)
+		l := start(t, c, s, nil)
+		began := map[object.Key]time.Duration{}
+		go func() {
+			time.Sleep(5 * time.Second)
+			for i := range backlog {
+				if err := l.Spare(t.Context(), "Pod"); err != nil {
+					t.Error(err)
+				}
+				l.enqueue(put(fmt.Sprint("backlog-", i), 1))
+			}
+		}()
+		for i := range live {
+			e := put(fmt.Sprint("live-", i), 1)
+			began[e.Key] = time.Since(s.began)
+			l.enqueue(e)
+			time.Sleep(every)
+		}
+		time.Sleep(10 * time.Second)
+		l.finish()
+		var longest time.Duration
+		for _, r := range s.tries(nil) {
+			if at, ok := began[r.ev.Key]; ok {
+				longest = max(longest, r.end-at)
+			}
+		}
+		if sent := len(s.sent()); sent != live+backlog || longest > 15*latency {
+			t.Errorf("%d events sent; a live change was stored after %s", sent, longest)
+		}
+	})
+}
+
+// overload is how live changes come faster than storage takes them.
+type overload struct {
+	name    string
+	objects int // that change in turn
+	queue   int // its length
+	full    QueueFull
+}
+
 // TestSpareUnderLoad: where the watch alone delivers more than storage takes, a backlog has its share all the
-// same; under Drop, which would lose it, it waits.
+// same, also where changes are merged; under Drop, which would lose it, it waits.
 func TestSpareUnderLoad(t *testing.T) {
 	everyStrategy(t, func(t *testing.T, c Config) {
-		for _, full := range []QueueFull{Block, Coalesce, Drop} {
-			c.QueueFull, c.QueueFullTimeout = full, time.Hour
+		for _, o := range []overload{
+			{"ever more waits", 1e6, 1e5, Coalesce}, {"merged", 400, 1e5, Coalesce}, {"blocked", 1e6, 50, Block}, {"dropped", 1e6, 50, Drop},
+		} {
+			if o.name == "merged" && !shapeOf(c, "Pod").merge {
+				continue
+			}
+			c.QueueFull, c.QueueFullTimeout, c.HandlerQueueLen, c.WriterQueueLen = o.full, time.Second, o.queue, o.queue
 			c.PodQueueNum, c.MaxInFlight = 30, 30
 			l := start(t, c, newStore(100*time.Millisecond), nil)
-			var live []Event
-			for i := range 5000 {
-				live = append(live, put(fmt.Sprint("live-", i), 1))
+			ctx, cancel := context.WithTimeout(t.Context(), 40*time.Second)
+			order := make(chan struct{}, 1) // one at a time, as the collector does
+			enqueue := func(e Event) error {
+				order <- struct{}{}
+				defer func() { <-order }()
+				return l.Enqueue(ctx, e)
 			}
-			go l.enqueue(live...)
-			time.Sleep(time.Second)
+			var live sync.WaitGroup
+			live.Go(func() {
+				for i := 0; ctx.Err() == nil; i++ {
+					_ = enqueue(put(fmt.Sprint("live-", i%o.objects), uint64(i)))
+					time.Sleep(time.Second / 600)
+				}
+			})
+			time.Sleep(10 * time.Second)
 			before, handed := l.Stats().Sent, uint64(0)
-			ctx, cancel := context.WithTimeout(t.Context(), 8*time.Second)
-			for l.Spare(ctx, "Pod") == nil {
-				l.enqueue(put(fmt.Sprint("backlog-", handed), 1))
+			for l.Spare(ctx, "Pod") == nil && enqueue(put(fmt.Sprint("backlog-", handed), 1)) == nil {
 				handed++
 			}
-			cancel()
-			after := l.Stats()
-			if after.Queued < 100 {
-				t.Errorf("%s: only %d are left to send: nothing was overloaded", full, after.Queued)
-			}
-			share := (after.Sent - before) / backlogTurn
-			if full == Drop {
+			share := (l.Stats().Sent - before) / 4
+			if o.full == Drop {
 				share = 0
 			}
-			if least := share * 2 / 3; handed < least || handed > share+1 {
-				t.Errorf("%s: %d events sent, %d of the backlog handed over, want %d to %d",
-					full, after.Sent-before, handed, least, share)
+			if least := share / 4; handed < least || handed > share+1 {
+				t.Errorf("%s: %d events of the backlog handed over, want %d to %d", o.name, handed, least, share)
 			}
+			live.Wait()
+			cancel()
 			l.stop()
 			<-l.done
 		}

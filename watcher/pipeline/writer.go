@@ -44,6 +44,7 @@ func (w *waiter) place(ctx context.Context, e *Event) error {
 		timeout = timer.C
 	}
 	l.waiting++
+	l.lent = 0 // nothing can lengthen the queue further
 	defer l.p.writer.forget(w)
 	for {
 		if l.place(e, l.p.now(), w) {
