@@ -5,7 +5,7 @@
 // party. Stand-in and agent talk HTTP through the API server's port forwarding; the agent listens on the Pod's
 // loopback only. So:
 //
-//  1. Input, output, files and the exit code are those of a local process, and the first signal is the party's SIGTERM.
+//  1. Input, output, files and exit code behave as with a local process, and the first signal is the party's SIGTERM.
 //     Broken connections lose and repeat nothing: output has offsets, input has sequence numbers. A signal that ends
 //     the party becomes the exit code 128 + signal, as in a shell. Requests to the Pod's ports go through the
 //     stand-in, an HTTP proxy.

@@ -46,8 +46,8 @@
 //     the old limit plus the new one may be in flight. The series of removed queues end.
 //  10. A caller that hands over a backlog with a call of Spare before each event keeps
 //     storage busy, and a change that the watch delivers meanwhile waits for little of it.
-//     Where the watch alone delivers more than storage takes, up to a quarter of what is
-//     sent is the backlog's, except under Drop.
+//     Where the watch alone delivers more than storage takes, the backlog gets up to a
+//     quarter of what is sent; under Drop it waits.
 //
 // # What it does not promise
 //

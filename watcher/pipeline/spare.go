@@ -19,10 +19,9 @@ func (p *Pipeline) Spare(ctx context.Context, kind string) error {
 		l.fed = true
 		spare := l.spare()
 		if spare {
-			if l.handed = l.sent; l.over() < 0 {
+			l.handed = l.sent
+			if l.lent++; l.over() < 0 {
 				l.lent = 0
-			} else {
-				l.lent++
 			}
 		}
 		l.mu.Unlock()
@@ -48,8 +47,8 @@ const spreading = 3
 // backlogTurn is how many events an overloaded kind sends between two turns of a backlog.
 const backlogTurn = 4
 
-// spare reports room for one more event of a backlog, or that it is its turn: the kind would be
-// too crowded without the turns that the backlog has had, too.
+// spare reports room for one more event of a backlog, or that it is its turn. It gets turns only
+// while the kind would be too crowded even without those it has had: below saturation, none.
 func (l *lane) spare() bool {
 	over := l.over()
 	return over < 0 || over >= l.lent && l.sent-l.handed >= backlogTurn && l.p.config.QueueFull != Drop

@@ -61,7 +61,7 @@ func TestSpare(t *testing.T) {
 	})
 }
 
-// TestSpareBelowSaturation: a backlog has what live changes leave, no more, also where that is little.
+// TestSpareBelowSaturation: a backlog gets only what live changes leave, however little.
 func TestSpareBelowSaturation(t *testing.T) {
 	everyStrategy(t, func(t *testing.T, c Config) {
 		const latency, live, backlog = 100 * time.Millisecond, 18000, 1500
@@ -101,7 +101,7 @@ func TestSpareBelowSaturation(t *testing.T) {
 	})
 }
 
-// overload is how live changes come faster than storage takes them.
+// overload is one way in which live changes outrun storage.
 type overload struct {
 	name    string
 	objects int // that change in turn
@@ -109,12 +109,13 @@ type overload struct {
 	full    QueueFull
 }
 
-// TestSpareUnderLoad: where the watch alone delivers more than storage takes, a backlog has its share all the
-// same, also where changes are merged; under Drop, which would lose it, it waits.
+// TestSpareUnderLoad: where the watch alone delivers more than storage takes, a backlog still gets its share, also
+// where changes are merged; under Drop, which would lose it, it waits.
 func TestSpareUnderLoad(t *testing.T) {
 	everyStrategy(t, func(t *testing.T, c Config) {
 		for _, o := range []overload{
-			{"ever more waits", 1e6, 1e5, Coalesce}, {"merged", 400, 1e5, Coalesce}, {"blocked", 1e6, 50, Block}, {"dropped", 1e6, 50, Drop},
+			{"ever more waits", 1e6, 1e5, Coalesce}, {"merged", 400, 1e5, Coalesce},
+			{"blocked", 1e6, 50, Block}, {"dropped", 1e6, 50, Drop},
 		} {
 			if o.name == "merged" && !shapeOf(c, "Pod").merge {
 				continue
